@@ -1,11 +1,13 @@
 #include "core/chat/adapt.hpp"
 
 #include "core/chat/fallbacks.hpp"
+#include "core/chat/outline.hpp"
 #include "core/chat/turns.hpp"
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <bit>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,14 @@ namespace {
 
 using jinja::Type;
 
+/// A set of fallbacks: bit i is template_fallbacks()[i].
+using FallbackSet = uint32_t;
+
+/// Outlines rendered for one conversation, in search of fallbacks; and sets tried, of which most change as
+/// little as a smaller one.
+constexpr std::size_t renderings_max = 96;
+constexpr std::size_t sets_max = 1024;
+
 bool has_calls(const std::vector<Turn>& messages) {
     return std::any_of(messages.begin(), messages.end(),
                        [](const Turn& message) { return message.role == "tool" || !message.calls.empty(); });
@@ -28,6 +38,11 @@ bool has_system(const std::vector<Turn>& messages) {
                        [](const Turn& message) { return message.role == "system"; });
 }
 
+bool has_reasoning(const std::vector<Turn>& messages) {
+    return std::any_of(messages.begin(), messages.end(),
+                       [](const Turn& message) { return !message.reasoning.empty(); });
+}
+
 bool continues_final_message(const NamedValues& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
         return argument.first == "continue_final_message" && argument.second.is(Type::boolean) &&
@@ -35,126 +50,227 @@ bool continues_final_message(const NamedValues& arguments) {
     });
 }
 
-/// Returns a sentinel that occurs in no conversation and in no other sentinel.
-std::string role_sentinel(std::size_t number) {
-    return fmt::format("hawkbitlock{}end", number);
-}
-
 /// Whether the role is not one of the four that every template is expected to support.
-bool has_other_role(const Turn& message) {
+bool is_other_role(std::string_view role) {
     constexpr std::array<std::string_view, 4> standard = {"system", "user", "assistant", "tool"};
-    return std::find(standard.begin(), standard.end(), message.role) == standard.end();
+    return std::find(standard.begin(), standard.end(), role) == standard.end();
 }
 
-/// Replaces the content of the first message of each other role by a sentinel. Returns these roles in
-/// sentinel order.
-std::vector<std::string> replace_other_roles(std::vector<Turn>& messages) {
-    std::vector<std::string> roles;
-    std::set<std::string> seen;
-    for (Turn& message : messages) {
-        if (!has_other_role(message) || !seen.insert(message.role).second)
-            continue;
-        message.content = role_sentinel(roles.size());
-        roles.push_back(message.role);
+Error dropped_part(const OutlinePart& part) {
+    const auto error = [](std::string message) {
+        return invalid_argument(std::move(message),
+                                "leave it out, or name another template with --chat-template");
+    };
+    if (part.kind == PartKind::tool)
+        return error(fmt::format("the chat template does not render tools[{}]", part.position));
+    if (is_other_role(part.role)) {
+        return invalid_argument(
+            fmt::format("the chat template does not render messages of the role `{}`", part.role),
+            "use the roles system, user, assistant and tool");
     }
-    return roles;
+    if (part.kind == PartKind::call) {
+        return error(fmt::format("the chat template does not render messages[{}].tool_calls[{}]",
+                                 part.position, part.call));
+    }
+    return error(fmt::format("the chat template does not render messages[{}], of the role {}", part.position,
+                             part.role));
 }
+
+/// Applies the fallbacks of the set in order. Returns those that changed something.
+FallbackSet apply(FallbackSet set, Turns& turns) {
+    const std::span<const TemplateFallback> fallbacks = template_fallbacks();
+    FallbackSet changed = 0;
+    for (std::size_t i = 0; i < fallbacks.size(); ++i) {
+        const FallbackSet bit = FallbackSet{1} << i;
+        if ((set & bit) != 0 && fallbacks[i].apply(turns))
+            changed |= bit;
+    }
+    return changed;
+}
+
+FallbackSet all_that_replace(Replaces replaced) {
+    const std::span<const TemplateFallback> fallbacks = template_fallbacks();
+    FallbackSet set = 0;
+    for (std::size_t i = 0; i < fallbacks.size(); ++i) {
+        if (fallbacks[i].replaces == replaced)
+            set |= FallbackSet{1} << i;
+    }
+    return set;
+}
+
+int cost_of(FallbackSet set) {
+    const std::span<const TemplateFallback> fallbacks = template_fallbacks();
+    int cost = 0;
+    for (; set != 0; set &= set - 1)
+        cost += fallbacks[static_cast<std::size_t>(std::countr_zero(set))].cost;
+    return cost;
+}
+
+/// Returns the non-empty subsets, cheapest first.
+std::vector<FallbackSet> subsets(FallbackSet set) {
+    std::vector<FallbackSet> all;
+    for (FallbackSet subset = set; subset != 0; subset = (subset - 1) & set)
+        all.push_back(subset);
+    std::ranges::sort(all, {}, [](FallbackSet subset) { return std::pair(cost_of(subset), subset); });
+    return all;
+}
+
+/// A conversation after some fallbacks.
+struct Rendering {
+    FallbackSet changed = 0; ///< the fallbacks that changed something
+    Turns turns;
+    RenderedPrompt prompt;
+};
 
 /// Renders one conversation; state of render_adapted().
 class Adaptation {
 public:
     Adaptation(const ChatTemplate& chat_template, const Conversation& conversation, int64_t now_unix_s)
         : template_(&chat_template), turns_(turns_of(conversation, chat_template.capabilities().arguments)),
-          spelled_(conversation.spelled_tokens), now_unix_s_(now_unix_s) {}
+          spelled_(conversation.spelled_tokens), now_unix_s_(now_unix_s) {
+        control_reasoning(conversation.thinking);
+    }
 
     Result<AdaptedPrompt> run() {
-        const TemplateCapabilities& capabilities = template_->capabilities();
-        const bool describes_tools = !turns_.tools.empty() && !capabilities.renders_tools;
-        if (describes_tools ||
-            (has_calls(turns_.messages) && capabilities.arguments == ArgumentsForm::none)) {
-            calls_to_text(turns_.messages);
-            prompt_.notes.emplace_back(
-                "the chat template does not support tools: calls and results are converted to text");
-        }
-        if (describes_tools) {
-            describe_tools(turns_);
-            prompt_.tools_in_text = true;
-        }
-        if (!capabilities.renders_system && has_system(turns_.messages)) {
-            merge_system_messages(turns_);
-            move_system_into_user(turns_.messages);
-            prompt_.notes.emplace_back(
-                "the chat template does not support system messages: the text is moved "
-                "into the first user message");
-        }
-        ETNA_TRY(RenderedPrompt rendered, render_with_fallbacks());
-        prompt_.text = std::move(rendered.text);
-        prompt_.barriers = std::move(rendered.barriers);
-        ETNA_CHECK(check_roles());
-        if (continues_final_message(turns_.template_arguments))
-            prompt_.prefilled_bytes = prefilled_bytes();
+        const Outline outline(turns_);
+        outline_ = &outline;
+        always_ = needed_always();
+        ETNA_TRY(Rendering chosen, choose());
+        add_notes(chosen.changed);
+        prompt_.text = std::move(chosen.prompt.text);
+        prompt_.barriers = std::move(chosen.prompt.barriers);
+        prompt_.tools_in_text = chosen.turns.tools_in_text;
+        if (continues_final_message(chosen.turns.template_arguments))
+            prompt_.prefilled_bytes = prefilled_bytes(chosen.turns);
         return std::move(prompt_);
     }
 
 private:
-    [[nodiscard]] Result<RenderedPrompt> rendered() const { return rendered(turns_); }
+    void control_reasoning(Thinking thinking) {
+        const TemplateCapabilities& capabilities = template_->capabilities();
+        const ReasoningControls& controls = capabilities.reasoning_controls;
+        const std::optional<EffortChoice> effort = set_effort(turns_.template_arguments, controls);
+        set_thinking(turns_.template_arguments, controls, thinking);
+        prompt_.ignores_thinking_off = thinking == Thinking::off && controls.switches.empty();
+        if (effort && effort->has_changed) {
+            prompt_.notes.push_back(
+                effort->word
+                    ? fmt::format("the chat template has another scale of reasoning effort: its `{}` is used",
+                                  *effort->word)
+                    : std::string(
+                          "the chat template has another scale of reasoning effort: its default is used"));
+        }
+        if (effort && !effort->has_effect)
+            prompt_.dropped.emplace_back("reasoning_effort");
+        if (has_reasoning(turns_.messages) && !capabilities.renders_reasoning)
+            prompt_.dropped.emplace_back("reasoning_content");
+    }
 
-    [[nodiscard]] Result<RenderedPrompt> rendered(const Turns& turns) const {
+    [[nodiscard]] Result<RenderedPrompt> render(const Turns& turns) const {
         return template_->render(request_value(turns, template_->capabilities()), now_unix_s_, spelled_);
     }
 
-    /// Renders the conversation unchanged, else with the first single fallback that helps, else with all of
-    /// them.
-    Result<RenderedPrompt> render_with_fallbacks() {
-        auto prompt = rendered();
-        if (prompt)
-            return prompt;
-        const Error refusal = prompt.error();
-        const Turns refused = turns_;
-        for (const TemplateFallback& fallback : template_fallbacks()) {
-            turns_ = refused;
-            if (!fallback.apply(turns_))
-                continue;
-            if (prompt = rendered(); prompt) {
-                prompt_.notes.emplace_back(fallback.note);
-                return prompt;
-            }
-        }
-        turns_ = refused;
-        for (const TemplateFallback& fallback : template_fallbacks()) {
-            if (fallback.apply(turns_))
-                prompt_.notes.emplace_back(fallback.note);
-        }
-        prompt = rendered();
-        return prompt ? prompt : refusal;
+    /// Returns the fallbacks for what the template lacks altogether.
+    [[nodiscard]] FallbackSet needed_always() const {
+        const TemplateCapabilities& capabilities = template_->capabilities();
+        const bool lacks_tools = !turns_.tools.empty() && !capabilities.renders_tools;
+        const bool lacks_calls = has_calls(turns_.messages) && capabilities.arguments == ArgumentsForm::none;
+        const bool lacks_system =
+            !capabilities.renders_system && (has_system(turns_.messages) || lacks_tools);
+        return (lacks_tools ? all_that_replace(Replaces::tools) : 0) |
+               (lacks_calls ? all_that_replace(Replaces::calls) : 0) |
+               (lacks_system ? all_that_replace(Replaces::system) : 0);
     }
 
-    /// Fails if the template drops messages of a role that it does not know, as many do.
-    [[nodiscard]] Status check_roles() const {
-        if (std::none_of(turns_.messages.begin(), turns_.messages.end(), has_other_role))
-            return {};
-        Turns probe = turns_;
-        const std::vector<std::string> roles = replace_other_roles(probe.messages);
-        ETNA_TRY(const RenderedPrompt prompt, rendered(probe));
-        for (std::size_t i = 0; i < roles.size(); ++i) {
-            if (prompt.text.find(role_sentinel(i)) == std::string::npos) {
-                return invalid_argument(
-                    fmt::format("the chat template does not render messages of the role `{}`", roles[i]),
-                    "use the roles system, user, assistant and tool");
-            }
+    /// Returns the parts that the template drops from the outline with these fallbacks; empty if it refuses
+    /// it, or if one of the further ones changes nothing.
+    [[nodiscard]] std::optional<std::vector<OutlinePart>> dropped_with(FallbackSet set) {
+        Turns turns = outline_->turns();
+        const FallbackSet further = set & ~always_;
+        if ((apply(set, turns) & further) != further)
+            return std::nullopt;
+        ++renderings_;
+        const auto prompt = template_->render(request_value(turns, template_->capabilities()), now_unix_s_,
+                                              SpelledTokens::all);
+        if (!prompt)
+            return std::nullopt;
+        std::vector<OutlinePart> dropped = outline_->missing(prompt->text);
+        if (template_->capabilities().drops_text_beside_calls) {
+            const auto erased = std::erase_if(
+                dropped, [](const OutlinePart& part) { return part.kind == PartKind::text_beside_calls; });
+            drops_text_ = erased > 0;
         }
-        return {};
+        return dropped;
+    }
+
+    [[nodiscard]] Result<Rendering> render_with(FallbackSet set) const {
+        Rendering rendering = {.changed = 0, .turns = turns_, .prompt = {}};
+        rendering.changed = apply(set, rendering.turns);
+        ETNA_TRY(rendering.prompt, render(rendering.turns));
+        return rendering;
+    }
+
+    /// Renders with the cheapest fallbacks with which the template renders every part.
+    Result<Rendering> choose() {
+        auto unchanged = render_with(always_);
+        if (unchanged && !template_->capabilities().keeps_texts)
+            return unchanged;
+        const auto dropped = dropped_with(always_);
+        // A template that refuses words in the place of texts cannot be checked.
+        if (unchanged && (!dropped || dropped->empty()))
+            return unchanged;
+        if (std::optional<Rendering> found = search())
+            return std::move(*found);
+        if (!unchanged)
+            return unchanged.error();
+        return dropped_part(dropped->front());
+    }
+
+    std::optional<Rendering> search() {
+        std::size_t tried = 0;
+        for (const FallbackSet subset : subsets(applicable_fallbacks())) {
+            if (++tried > sets_max || renderings_ > renderings_max)
+                break;
+            const auto dropped = dropped_with(always_ | subset);
+            if (!dropped || !dropped->empty())
+                continue;
+            if (auto rendering = render_with(always_ | subset))
+                return std::move(*rendering);
+        }
+        return std::nullopt;
+    }
+
+    /// Returns the further fallbacks that change the conversation, alone or after the others.
+    [[nodiscard]] FallbackSet applicable_fallbacks() const {
+        const std::size_t count = template_fallbacks().size();
+        Turns all = outline_->turns();
+        FallbackSet applicable = apply((FallbackSet{1} << count) - 1, all);
+        for (std::size_t i = 0; i < count; ++i) {
+            Turns turns = outline_->turns();
+            applicable |= apply(always_ | (FallbackSet{1} << i), turns);
+        }
+        return applicable & ~always_;
+    }
+
+    void add_notes(FallbackSet changed) {
+        const std::span<const TemplateFallback> fallbacks = template_fallbacks();
+        for (std::size_t i = 0; i < fallbacks.size(); ++i) {
+            if ((changed & (FallbackSet{1} << i)) != 0)
+                prompt_.notes.emplace_back(fallbacks[i].note);
+        }
+        if (drops_text_)
+            prompt_.dropped.emplace_back("text beside tool calls");
     }
 
     /// Returns the number of bytes of the prompt after its common prefix with a prompt that only opens the
     /// answer's turn; 0 if that prompt cannot be rendered. If they diverge inside a <...> marker, all of
     /// the marker counts as part of the answer.
-    [[nodiscard]] std::size_t prefilled_bytes() const {
-        Turns before = turns_;
+    [[nodiscard]] std::size_t prefilled_bytes(const Turns& turns) const {
+        Turns before = turns;
         before.messages.pop_back();
         set_argument(before.template_arguments, "continue_final_message", false);
         set_argument(before.template_arguments, "add_generation_prompt", true);
-        const auto opened = rendered(before);
+        const auto opened = render(before);
         if (!opened)
             return 0;
         const auto divergence =
@@ -171,6 +287,10 @@ private:
 
     const ChatTemplate* template_; ///< borrowed
     Turns turns_;
+    const Outline* outline_ = nullptr; ///< of turns_ before any fallback; borrowed from run()
+    FallbackSet always_ = 0;
+    std::size_t renderings_ = 0;
+    bool drops_text_ = false;
     SpelledTokens spelled_;
     int64_t now_unix_s_;
     AdaptedPrompt prompt_;

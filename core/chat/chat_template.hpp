@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/chat/conversation.hpp"
+#include "core/chat/reasoning_controls.hpp"
 #include "core/jinja/template.hpp"
 
 #include <cstddef>
@@ -44,16 +45,28 @@ enum class ArgumentsForm : uint8_t {
     none, ///< the template does not render calls, or does not render results
 };
 
+/// The form of an assistant's reasoning that a template expects.
+enum class ReasoningForm : uint8_t {
+    member, ///< of the message, see TemplateCapabilities::reasoning_key
+    parts,  ///< of the content: [{"type": "thinking", "thinking": ...}, {"type": "text", "text": ...}]
+};
+
 /// Capabilities of a template, probed by rendering small conversations and searching the prompts for their
 /// text. A probe that fails to render means the capability is missing.
 struct TemplateCapabilities {
     ContentForm content = ContentForm::text;
+    bool keeps_texts = false; ///< writes a user's text into the prompt as it is, but for capital letters
     ArgumentsForm arguments = ArgumentsForm::none;
     bool renders_system = false; ///< renders a system message before the first user message
     bool renders_tools = false;  ///< renders the offered tools
-    bool can_think = false;      ///< `enable_thinking` or `thinking` changes the prompt
-    /// Thinking is off by default: a request without either switch renders as one that turns thinking off.
+    bool can_think = false;      ///< a variable that turns thinking on or off changes the prompt
+    /// Thinking is off by default: a request without a switch renders as one that turns thinking off.
     bool skips_thinking_by_default = false;
+    ReasoningControls reasoning_controls = {};
+    /// The text of a message with calls is not rendered, even if the calls follow in a message of their own.
+    bool drops_text_beside_calls = false;
+    bool renders_reasoning = false; ///< renders the reasoning of the last answer, or of one with calls
+    ReasoningForm reasoning_form = ReasoningForm::member;
     std::string
         reasoning_key; ///< message key for an assistant's reasoning: "reasoning_content", "thinking", ...
 };

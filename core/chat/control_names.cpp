@@ -10,16 +10,6 @@
 namespace etna::chat {
 namespace {
 
-/// Letter case is ignored for ASCII only: the names have no other letters with two cases.
-std::string folded(std::string_view text) {
-    std::string small(text);
-    for (char& letter : small) {
-        if (letter >= 'A' && letter <= 'Z')
-            letter = static_cast<char>(letter - 'A' + 'a');
-    }
-    return small;
-}
-
 std::size_t character_end(std::string_view text, std::size_t begin) {
     return begin + next_utf8(text.substr(begin)).bytes;
 }
@@ -76,6 +66,15 @@ std::vector<Literal> literals_of(std::string_view source) {
 }
 
 } // namespace
+
+std::string folded(std::string_view text) {
+    std::string small(text);
+    for (char& letter : small) {
+        if (letter >= 'A' && letter <= 'Z')
+            letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    return small;
+}
 
 bool is_identifier(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](unsigned char letter) {

@@ -11,6 +11,9 @@
 
 namespace etna::chat {
 
+/// Returns the text with ASCII letters in lower case; control tokens have no other letters with two cases.
+std::string folded(std::string_view text);
+
 /// Returns whether the text has only letters, digits, _ and - of ASCII.
 bool is_identifier(std::string_view text);
 

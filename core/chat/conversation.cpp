@@ -1,5 +1,6 @@
 #include "core/chat/conversation.hpp"
 
+#include "core/chat/reasoning_controls.hpp"
 #include "core/chat/request.hpp"
 #include "core/chat/turns.hpp"
 #include "core/jinja/json.hpp"
@@ -20,56 +21,49 @@ constexpr std::array<std::string_view, 7> template_members = {
     "documents", "add_generation_prompt", "chat_template_kwargs",  "enable_thinking",
     "thinking",  "reasoning_effort",      "continue_final_message"};
 
-Result<ToolCall> read_call(const std::string& id, const Value* function) {
+/// Reads a call's function; the older `function_call` has no id. `place` names it in errors.
+Result<ToolCall> read_call(std::string id, const Value* function, const std::string& place) {
     if (function == nullptr || !function->is(Type::dict))
-        return invalid_argument("a tool call has no `function`");
-    ToolCall call = {.id = id, .name = text_member(*function, "name"), .arguments = "{}"};
+        return invalid_argument(fmt::format("{} has no `function`", place));
+    ToolCall call = {.id = std::move(id), .name = text_member(*function, "name"), .arguments = "{}"};
+    if (call.name.empty())
+        return invalid_argument(fmt::format("{} has no function name", place));
     const Value* const arguments = find_member(*function, "arguments");
     if (arguments != nullptr && !arguments->is(Type::none))
         call.arguments = arguments->is(Type::string) ? arguments->string() : jinja::compact_json(*arguments);
     return call;
 }
 
-/// Generates ids for the older `function_call` form, which has none: some templates require matching ids on a
-/// call and its result.
-class LegacyCallIds {
-public:
-    void give(Message& message, const Value& value) {
-        if (find_member(value, "function_call") != nullptr && !message.tool_calls.empty() &&
-            message.tool_calls.front().id.empty()) {
-            last_ = fmt::format("call{:05}", ++calls_);
-            message.tool_calls.front().id = last_;
-        }
-        if (text_member(value, "role") == "function" && message.tool_call_id.empty())
-            message.tool_call_id = last_;
+Status read_calls(const Value& value, const std::string& place, std::vector<ToolCall>& calls) {
+    if (const Value* const call = find_member(value, "function_call");
+        call != nullptr && call->is(Type::dict)) {
+        ETNA_TRY(auto read, read_call({}, call, place + ".function_call"));
+        calls.push_back(std::move(read));
     }
+    const Value* const given = find_member(value, "tool_calls");
+    if (given == nullptr || !given->is(Type::list))
+        return {};
+    const std::vector<Value>& items = given->sequence()->items;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        ETNA_TRY(auto read, read_call(text_member(items[i], "id"), find_member(items[i], "function"),
+                                      fmt::format("{}.tool_calls[{}]", place, i)));
+        calls.push_back(std::move(read));
+    }
+    return {};
+}
 
-private:
-    std::string last_;
-    std::size_t calls_ = 0;
-};
-
-Result<Message> read_message(const Value& value) {
+Result<Message> read_message(const Value& value, const std::string& place) {
     Message message = message_of_role(text_member(value, "role"));
-    ETNA_TRY(message.content, content_text(value));
+    ETNA_TRY(MessageText text, message_text(value));
+    message.content = std::move(text.content);
+    message.reasoning = std::move(text.reasoning);
     for (const std::string_view key : reasoning_keys) {
         if (message.reasoning.empty())
             message.reasoning = text_member(value, key);
     }
     message.tool_call_id = text_member(value, "tool_call_id");
     message.tool_name = text_member(value, "name");
-    if (const Value* const call = find_member(value, "function_call");
-        call != nullptr && call->is(Type::dict)) {
-        ETNA_TRY(auto read, read_call("", call));
-        message.tool_calls.push_back(std::move(read));
-    }
-    const Value* const calls = find_member(value, "tool_calls");
-    if (calls == nullptr || !calls->is(Type::list))
-        return message;
-    for (const Value& call : calls->sequence()->items) {
-        ETNA_TRY(auto read, read_call(text_member(call, "id"), find_member(call, "function")));
-        message.tool_calls.push_back(std::move(read));
-    }
+    ETNA_CHECK(read_calls(value, place, message.tool_calls));
     return message;
 }
 
@@ -86,10 +80,9 @@ Message message_of_role(std::string_view role) {
 Result<Conversation> read_conversation(const Value& request) {
     ETNA_CHECK(check_request(request));
     Conversation conversation;
-    LegacyCallIds ids;
-    for (const Value& message : find_member(request, "messages")->sequence()->items) {
-        ETNA_TRY(auto read, read_message(message));
-        ids.give(read, message);
+    const std::vector<Value>& messages = find_member(request, "messages")->sequence()->items;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        ETNA_TRY(auto read, read_message(messages[i], fmt::format("messages[{}]", i)));
         conversation.messages.push_back(std::move(read));
     }
     if (const Value* const tools = find_member(request, "tools"); tools != nullptr && tools->is(Type::list))
@@ -104,7 +97,9 @@ Result<Conversation> read_conversation(const Value& request) {
 
 Value request_value(const Conversation& conversation) {
     const TemplateCapabilities openai = {.reasoning_key = std::string(reasoning_keys[0])};
-    return request_value(turns_of(conversation, ArgumentsForm::none), openai);
+    Turns turns = turns_of(conversation, ArgumentsForm::none);
+    set_thinking(turns.template_arguments, {}, conversation.thinking);
+    return request_value(turns, openai);
 }
 
 } // namespace etna::chat

@@ -48,6 +48,12 @@ bool shorten(std::string& id) {
     return true;
 }
 
+/// Returns whether the text is a JSON object.
+bool is_object(const std::string& text) {
+    const auto value = jinja::from_json(text, request_nesting_max);
+    return value && value->is(Type::dict);
+}
+
 bool answers(const Turn& result, const TurnCall& call) {
     return !call.id.empty() && result.tool_call_id == call.id;
 }
@@ -75,6 +81,7 @@ void append_single_calls(const Turn& message, std::vector<Turn> results, std::ve
 
 constexpr const char* no_result = "(not run)";
 constexpr const char* no_answer = "(no answer)";
+constexpr const char* no_message = "(no message)";
 
 /// Returns the tool messages that follow message `index`.
 std::span<const Turn> results_after(const std::vector<Turn>& messages, std::size_t index) {
@@ -228,26 +235,121 @@ bool complete_tools(Turns& turns) {
     return has_changed;
 }
 
-/// Templates of Mistral and others raise an exception for conversations outside their training format.
-constexpr std::array fallbacks = {
-    TemplateFallback{
-        &merge_adjacent,
-        "the chat template requires alternating roles: adjacent messages of one role are merged"},
-    TemplateFallback{&complete_turns,
-                     "the chat template requires a result for every call and an answer to every "
-                     "message: placeholders are added"},
-    TemplateFallback{&shorten_ids,
-                     "the chat template requires call ids of nine letters and digits: other ids "
-                     "are replaced"},
-    TemplateFallback{&split_calls, "the chat template allows one call per message: parallel calls are split"},
-    TemplateFallback{
-        &drop_reasoning,
-        "the chat template allows no reasoning in a message with content and calls: it is omitted"},
-    TemplateFallback{&complete_tools,
-                     "the chat template requires descriptions of tools: empty descriptions are added"},
-    TemplateFallback{&merge_system_messages,
-                     "the chat template allows one system message: all are merged into the first"},
-};
+/// Returns the tool message that follows the system messages from `index` on; null if there is none.
+Turn* result_behind(std::vector<Turn>& messages, std::size_t index) {
+    while (index < messages.size() && messages[index].role == "system")
+        ++index;
+    return index < messages.size() && messages[index].role == "tool" ? &messages[index] : nullptr;
+}
+
+/// Moves each system message after the leading ones into the user or tool turn before it. After an assistant
+/// message it goes into the turn behind: the result of a call, or a user turn.
+bool fold_late_systems(Turns& turns) {
+    std::vector<Turn> messages;
+    bool has_changed = false;
+    bool has_begun = false;  // a message other than the leading system messages has been seen
+    bool opens_user = false; // the last of `messages` is a user turn that a system message has opened
+    std::vector<Turn>& old = turns.messages;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+        has_begun = has_begun || old[i].role != "system";
+        if (!has_begun || old[i].role != "system") {
+            if (opens_user && old[i].role == "user")
+                append(messages.back().content, old[i].content);
+            else
+                messages.push_back(old[i]);
+            opens_user = false;
+            continue;
+        }
+        has_changed = true;
+        Turn* const result = messages.back().calls.empty() ? nullptr : result_behind(old, i);
+        if (messages.back().role == "user" || messages.back().role == "tool") {
+            append(messages.back().content, old[i].content);
+        } else if (result != nullptr) {
+            append(result->content, old[i].content);
+        } else {
+            messages.push_back({.role = "user", .content = old[i].content});
+            opens_user = true;
+        }
+    }
+    turns.messages = std::move(messages);
+    return has_changed;
+}
+
+/// Merges the system messages at the start into one.
+bool merge_leading_systems(Turns& turns) {
+    std::vector<Turn>& messages = turns.messages;
+    std::size_t leading = 0;
+    while (leading < messages.size() && messages[leading].role == "system")
+        ++leading;
+    for (std::size_t i = 1; i < leading; ++i)
+        append(messages.front().content, messages[i].content);
+    if (leading < 2)
+        return false;
+    messages.erase(messages.begin() + 1, messages.begin() + static_cast<std::ptrdiff_t>(leading));
+    return true;
+}
+
+/// Prepends the first message, if it is a system message, to the first user message. An assistant message
+/// that comes before that gets a user turn of its own.
+bool move_system_into_user(Turns& turns) {
+    std::vector<Turn>& messages = turns.messages;
+    if (messages.empty() || messages.front().role != "system")
+        return false;
+    std::string system = std::move(messages.front().content);
+    messages.erase(messages.begin());
+    if (messages.empty() || messages.front().role != "user") {
+        messages.insert(messages.begin(), Turn{.role = "user", .content = std::move(system)});
+        return true;
+    }
+    append(system, messages.front().content);
+    messages.front().content = std::move(system);
+    return true;
+}
+
+/// Puts a placeholder for a user's message before a conversation that begins otherwise.
+bool begin_with_user(Turns& turns) {
+    const auto first =
+        std::ranges::find_if(turns.messages, [](const Turn& message) { return message.role != "system"; });
+    if (first == turns.messages.end() || first->role == "user")
+        return false;
+    turns.messages.insert(first, {.role = "user", .content = no_message});
+    return true;
+}
+
+/// Splits a message with text and calls into one of each.
+bool split_text_from_calls(Turns& turns) {
+    std::vector<Turn> messages;
+    for (Turn& message : turns.messages) {
+        if (!message.content.empty() && !message.calls.empty()) {
+            messages.push_back({.role = message.role, .content = std::move(message.content)});
+            message.content.clear();
+        }
+        messages.push_back(std::move(message));
+    }
+    const bool has_changed = messages.size() != turns.messages.size();
+    turns.messages = std::move(messages);
+    return has_changed;
+}
+
+/// Passes arguments that are not an object, which a model may write, as an object with the member
+/// `arguments`.
+bool wrap_arguments(Turns& turns) {
+    bool has_changed = false;
+    for (Turn& message : turns.messages) {
+        for (TurnCall& call : message.calls) {
+            const bool is_object_text = call.arguments.is(Type::string) &&
+                                        turns.arguments == ArgumentsForm::text &&
+                                        is_object(call.arguments.string());
+            if (call.arguments.is(Type::dict) || is_object_text)
+                continue;
+            call.arguments = Value::dict({{"arguments", call.arguments}});
+            if (turns.arguments == ArgumentsForm::text)
+                call.arguments = Value(jinja::compact_json(call.arguments));
+            has_changed = true;
+        }
+    }
+    return has_changed;
+}
 
 // Tools as text, for templates without tool support, in Hermes syntax, which many models have seen in
 // training (NousResearch, "Hermes Function Calling").
@@ -268,8 +370,8 @@ std::string content_with_calls(const Turn& message) {
     for (const TurnCall& call : message.calls) {
         Value arguments = call.arguments;
         if (arguments.is(Type::string)) {
-            auto parsed = jinja::from_json(arguments.string(), request_nesting_max);
-            arguments = parsed ? std::move(*parsed) : Value::dict({});
+            if (auto parsed = jinja::from_json(arguments.string(), request_nesting_max))
+                arguments = std::move(*parsed);
         }
         if (!text.empty())
             text += '\n';
@@ -280,66 +382,85 @@ std::string content_with_calls(const Turn& message) {
     return text;
 }
 
+/// Converts past calls and results to text in assistant and user turns, in Hermes syntax.
+bool calls_to_text(Turns& turns) {
+    bool has_changed = false;
+    for (Turn& message : turns.messages) {
+        has_changed = has_changed || message.role == "tool" || !message.calls.empty();
+        if (message.role == "tool") {
+            message = {.role = "user",
+                       .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
+        } else if (!message.calls.empty()) {
+            message.content = content_with_calls(message);
+            message.calls.clear();
+        }
+    }
+    return has_changed;
+}
+
 void append_to_system(std::vector<Turn>& messages, const std::string& text) {
     if (messages.empty() || messages.front().role != "system")
         messages.insert(messages.begin(), Turn{.role = "system"});
     append(messages.front().content, text);
 }
 
+/// Moves the tools into the system message, with instructions for calling them, and past calls into texts.
+bool tools_to_text(Turns& turns) {
+    if (turns.tools.empty())
+        return false;
+    calls_to_text(turns);
+    append_to_system(turns.messages, tool_instructions(turns.tools));
+    turns.tools.clear();
+    turns.tools_in_text = true;
+    return true;
+}
+
+/// Templates of Mistral and others raise an exception for conversations outside their training format; many
+/// drop what they do not expect.
+constexpr std::array fallbacks = {
+    TemplateFallback{
+        &tools_to_text, 20, Replaces::tools,
+        "the chat template does not support tools: they, calls and results are converted to text"},
+    TemplateFallback{
+        &calls_to_text, 15, Replaces::calls,
+        "the chat template does not support calls: they and their results are converted to text"},
+    TemplateFallback{&fold_late_systems, 2, Replaces::system,
+                     "the chat template allows system messages only at the start: later ones are moved into "
+                     "the neighbouring turn"},
+    TemplateFallback{&merge_leading_systems, 1, Replaces::system,
+                     "the chat template allows one system message: those at the start are merged"},
+    TemplateFallback{&split_calls, 3, Replaces::nothing,
+                     "the chat template allows one call per message: parallel calls are split"},
+    TemplateFallback{&split_text_from_calls, 3, Replaces::nothing,
+                     "the chat template drops text beside calls: it becomes a message of its own"},
+    TemplateFallback{&complete_turns, 3, Replaces::nothing,
+                     "the chat template requires a result for every call and an answer to every "
+                     "message: placeholders are added"},
+    TemplateFallback{&move_system_into_user, 4, Replaces::system,
+                     "the chat template does not support system messages: the text is moved "
+                     "into the first user message"},
+    TemplateFallback{&begin_with_user, 3, Replaces::nothing,
+                     "the chat template requires a user message at the start: a placeholder is added"},
+    TemplateFallback{
+        &merge_adjacent, 2, Replaces::nothing,
+        "the chat template requires alternating roles: adjacent messages of one role are merged"},
+    TemplateFallback{&wrap_arguments, 2, Replaces::nothing,
+                     "the chat template requires an object as a call's arguments: other arguments are "
+                     "its member `arguments`"},
+    TemplateFallback{&shorten_ids, 1, Replaces::nothing,
+                     "the chat template requires call ids of nine letters and digits: other ids "
+                     "are replaced"},
+    TemplateFallback{
+        &drop_reasoning, 4, Replaces::nothing,
+        "the chat template allows no reasoning in a message with content and calls: it is omitted"},
+    TemplateFallback{&complete_tools, 1, Replaces::nothing,
+                     "the chat template requires descriptions of tools: empty descriptions are added"},
+};
+
 } // namespace
 
 std::span<const TemplateFallback> template_fallbacks() {
     return fallbacks;
-}
-
-void calls_to_text(std::vector<Turn>& messages) {
-    for (Turn& message : messages) {
-        if (message.role == "tool") {
-            message = {.role = "user",
-                       .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
-        } else {
-            message.content = content_with_calls(message);
-            message.calls.clear();
-        }
-    }
-}
-
-void describe_tools(Turns& turns) {
-    append_to_system(turns.messages, tool_instructions(turns.tools));
-    turns.tools.clear();
-}
-
-bool merge_system_messages(Turns& turns) {
-    std::string system;
-    std::vector<Turn> others;
-    bool has_changed = false;
-    for (Turn& message : turns.messages) {
-        if (message.role == "system") {
-            has_changed = has_changed || !others.empty() || !system.empty();
-            append(system, message.content);
-        } else {
-            others.push_back(std::move(message));
-        }
-    }
-    if (!system.empty())
-        others.insert(others.begin(), Turn{.role = "system", .content = std::move(system)});
-    turns.messages = std::move(others);
-    return has_changed;
-}
-
-void move_system_into_user(std::vector<Turn>& messages) {
-    if (messages.empty() || messages.front().role != "system")
-        return; // it was empty
-    std::string system = std::move(messages.front().content);
-    messages.erase(messages.begin());
-    const auto user = std::find_if(messages.begin(), messages.end(),
-                                   [](const Turn& message) { return message.role == "user"; });
-    if (user == messages.end()) {
-        messages.insert(messages.begin(), Turn{.role = "user", .content = std::move(system)});
-        return;
-    }
-    append(system, user->content);
-    user->content = std::move(system);
 }
 
 } // namespace etna::chat

@@ -2,31 +2,25 @@
 
 #include "core/chat/turns.hpp"
 
+#include <cstdint>
 #include <span>
-#include <vector>
 
-// Internal to core/chat: changes to a conversation that a template refuses or would drop a part of.
+// Internal to core/chat: changes to a conversation that a template refuses, or of which it drops a part.
 namespace etna::chat {
 
-/// One change to try on a conversation that the template refuses.
+/// What a template lacks altogether, so that a fallback always applies.
+enum class Replaces : uint8_t { nothing, tools, calls, system };
+
+/// One change to a conversation. A longer conversation with the same beginning keeps that beginning, so that
+/// its prompt continues the earlier one.
 struct TemplateFallback {
     bool (*apply)(Turns& turns); ///< returns whether it changed anything
-    const char* note;            ///< user-facing clause for AdaptedPrompt::notes
+    int cost; ///< how much it changes; of two ways to render a conversation, the cheaper one wins
+    Replaces replaces;
+    const char* note; ///< user-facing clause for AdaptedPrompt::notes
 };
 
-/// Returns all fallbacks, in the order in which they are tried. Static.
+/// Returns all fallbacks, in the order in which they are applied to one conversation. Static.
 std::span<const TemplateFallback> template_fallbacks();
-
-/// Moves the tools into the system message, with instructions for calling them in Hermes syntax.
-void describe_tools(Turns& turns);
-
-/// Converts past calls and results to text in assistant and user turns, in Hermes syntax.
-void calls_to_text(std::vector<Turn>& messages);
-
-/// Merges all system messages into one, at the start. Returns whether it changed anything.
-bool merge_system_messages(Turns& turns);
-
-/// Prepends the first message, if it is a system message, to the first user message.
-void move_system_into_user(std::vector<Turn>& messages);
 
 } // namespace etna::chat

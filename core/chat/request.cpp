@@ -73,6 +73,43 @@ std::optional<std::string> text_in(const Value& part) {
     return text->string();
 }
 
+/// Returns the text of a part of reasoning: Mistral's and Anthropic's `thinking`, or `reasoning`; nothing if
+/// the part is none.
+std::optional<std::string> reasoning_in(const Value& part) {
+    const std::string type = text_member(part, "type");
+    if (type != "thinking" && type != "reasoning")
+        return std::nullopt;
+    const Value* const text = find_member(part, find_member(part, type) != nullptr ? type : "text");
+    if (text != nullptr && text->is(Type::string))
+        return text->string();
+    if (text == nullptr || !text->is(Type::list))
+        return std::nullopt;
+    std::string joined;
+    for (const Value& inner : text->sequence()->items) {
+        const std::optional<std::string> inner_text = text_in(inner);
+        if (!inner_text)
+            return std::nullopt;
+        joined += *inner_text;
+    }
+    return joined;
+}
+
+Error unusable_part(const Value& part) {
+    const Value* const type = find_member(part, "type");
+    const std::string shown = !part.is(Type::dict) ? jinja::compact_json(part)
+                              : type == nullptr    ? R"("unknown")"
+                                                   : jinja::compact_json(*type);
+    return invalid_request(
+        fmt::format("a content part of type {} cannot be used: the model reads text only", shown),
+        "send text parts only");
+}
+
+void append_line(std::string& text, const std::string& more) {
+    if (!text.empty())
+        text += '\n';
+    text += more;
+}
+
 Error cannot_continue(std::string problem) {
     return {ErrorKind::invalid_argument, fmt::format("`continue_final_message`: {}", problem),
             "end the messages with an assistant message that has text"};
@@ -159,29 +196,25 @@ Value with_member(const Value& object, std::string_view name, Value value) {
     return Value::dict(std::move(entries));
 }
 
-Result<std::string> content_text(const Value& message) {
+Result<MessageText> message_text(const Value& message) {
     const Value* const content = find_member(message, "content");
     if (content == nullptr || content->is(Type::none))
-        return std::string();
+        return MessageText{};
     if (content->is(Type::string))
-        return content->string();
+        return MessageText{.content = content->string(), .reasoning = {}};
     if (!content->is(Type::list))
         return invalid_request("a message's `content` is neither text nor a list of parts");
-    std::string text;
+    const bool is_assistant = text_member(message, "role") == "assistant";
+    MessageText text;
     for (const Value& part : content->sequence()->items) {
-        const std::optional<std::string> part_text = text_in(part);
-        if (!part_text) {
-            const Value* const type = find_member(part, "type");
-            const std::string shown = !part.is(Type::dict) ? jinja::compact_json(part)
-                                      : type == nullptr    ? R"("unknown")"
-                                                           : jinja::compact_json(*type);
-            return invalid_request(
-                fmt::format("a content part of type {} cannot be used: the model reads text only", shown),
-                "send text parts only");
+        if (const auto part_text = text_in(part)) {
+            append_line(text.content, *part_text);
+            continue;
         }
-        if (!text.empty())
-            text += '\n';
-        text += *part_text;
+        const auto reasoning = is_assistant ? reasoning_in(part) : std::nullopt;
+        if (!reasoning)
+            return unusable_part(part);
+        append_line(text.reasoning, *reasoning);
     }
     return text;
 }

@@ -29,9 +29,16 @@ std::string text_member(const jinja::Value& object, std::string_view name);
 /// Returns a copy of the dict with the member set.
 jinja::Value with_member(const jinja::Value& object, std::string_view name, jinja::Value value);
 
-/// Returns the text of a message's `content`: a string, or the text parts of a list, one per line; empty for
-/// null. Error: invalid_argument (a part that is not text; the error names its type).
-Result<std::string> content_text(const jinja::Value& message);
+/// The text of a message's `content`, and the reasoning of its parts.
+struct MessageText {
+    std::string content;
+    std::string reasoning;
+};
+
+/// Reads `content`: a string, or the parts of a list, joined by line breaks; empty for null. An assistant's
+/// parts may be reasoning: {"type": "thinking", "thinking": ...}, whose text is a string or a list of text
+/// parts. Error: invalid_argument (a part that is not text; the error names its type).
+Result<MessageText> message_text(const jinja::Value& message);
 
 /// Whether the request asks for its last message to be continued (`continue_final_message`).
 bool continues_final_message(const jinja::Value& request);

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace etna::chat {
 namespace {
@@ -28,7 +31,11 @@ constexpr std::array named_roles = {NamedRole{"system", Role::system},
                                     NamedRole{"function", Role::tool}}; // the older name in OpenAI's API
 
 Value parsed_or_text(const std::string& text) {
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+        return Value::dict({});
     auto value = jinja::from_json(text, request_nesting_max);
+    if (value && value->is(Type::none))
+        return Value::dict({});
     return value ? std::move(value).value() : Value(repaired_utf8(text));
 }
 
@@ -66,10 +73,22 @@ Value content_value(const std::string& content, ContentForm form) {
                                      : Value::list({Value::dict({{"type", "text"}, {"text", content}})});
 }
 
+/// Returns the content with the reasoning as a part before the text.
+Value content_with_reasoning(const Turn& turn) {
+    std::vector<Value> parts = {Value::dict({{"type", "thinking"}, {"thinking", turn.reasoning}})};
+    if (!turn.content.empty())
+        parts.push_back(Value::dict({{"type", "text"}, {"text", turn.content}}));
+    return Value::list(std::move(parts));
+}
+
 Value turn_value(const Turn& turn, const TemplateCapabilities& capabilities) {
-    Entries entries = {{"role", turn.role}, {"content", content_value(turn.content, capabilities.content)}};
+    const bool has_parts = !turn.reasoning.empty() && capabilities.reasoning_form == ReasoningForm::parts;
+    const bool has_key = !turn.reasoning.empty() && !has_parts;
+    Entries entries = {{"role", turn.role},
+                       {"content", has_parts ? content_with_reasoning(turn)
+                                             : content_value(turn.content, capabilities.content)}};
     const bool has_usual_key = capabilities.reasoning_key == reasoning_keys[0];
-    if (!turn.reasoning.empty() && has_usual_key)
+    if (has_key && has_usual_key)
         entries.emplace_back(reasoning_keys[0], turn.reasoning);
     std::vector<Value> calls;
     calls.reserve(turn.calls.size());
@@ -81,20 +100,47 @@ Value turn_value(const Turn& turn, const TemplateCapabilities& capabilities) {
         entries.emplace_back("tool_call_id", turn.tool_call_id);
     if (!turn.tool_name.empty())
         entries.emplace_back("name", turn.tool_name);
-    if (!turn.reasoning.empty() && !has_usual_key)
+    if (has_key && !has_usual_key)
         entries.emplace_back(capabilities.reasoning_key, turn.reasoning);
     return Value::dict(std::move(entries));
 }
 
-/// Sets both switches for thinking in `chat_template_kwargs`.
-void set_thinking(NamedValues& arguments, bool thinks) {
-    const auto kwargs = std::find_if(arguments.begin(), arguments.end(), [](const auto& argument) {
-        return argument.first == "chat_template_kwargs" && argument.second.is(Type::dict);
-    });
-    Value switches = kwargs == arguments.end() ? Value::dict({}) : kwargs->second;
-    for (const char* name : {"enable_thinking", "thinking"})
-        switches = with_member(switches, name, thinks);
-    set_argument(arguments, "chat_template_kwargs", std::move(switches));
+/// A call that has no result yet.
+struct OpenCall {
+    std::string id;
+    std::string name;
+};
+
+/// Returns the call that the result answers: by its id, else the first of its name, else the first.
+std::vector<OpenCall>::iterator answered_call(std::vector<OpenCall>& open, const Turn& result) {
+    const auto with_id = std::ranges::find(open, result.tool_call_id, &OpenCall::id);
+    if (with_id != open.end() || !result.tool_call_id.empty())
+        return with_id;
+    const auto of_name = std::ranges::find(open, result.tool_name, &OpenCall::name);
+    return of_name != open.end() ? of_name : open.begin();
+}
+
+/// Gives ids to calls and results without one. Some templates accept only nine letters and digits.
+void complete_ids(std::vector<Turn>& messages) {
+    std::vector<OpenCall> open;
+    std::size_t calls = 0;
+    for (Turn& message : messages) {
+        if (!message.calls.empty())
+            open.clear();
+        for (TurnCall& call : message.calls) {
+            ++calls;
+            if (call.id.empty())
+                call.id = fmt::format("call{:05}", calls);
+            open.push_back({call.id, call.name});
+        }
+        if (message.role != "tool")
+            continue;
+        const auto answered = answered_call(open, message);
+        if (answered == open.end())
+            continue;
+        message.tool_call_id = answered->id;
+        open.erase(answered);
+    }
 }
 
 } // namespace
@@ -117,12 +163,13 @@ void set_argument(NamedValues& arguments, std::string_view name, Value value) {
 }
 
 Turns turns_of(const Conversation& conversation, ArgumentsForm form) {
-    Turns turns = {
-        .messages = {}, .tools = conversation.tools, .template_arguments = conversation.template_arguments};
+    Turns turns = {.messages = {},
+                   .tools = conversation.tools,
+                   .template_arguments = conversation.template_arguments,
+                   .arguments = form};
     for (const Message& message : conversation.messages)
         turns.messages.push_back(turn_of(message, form));
-    if (conversation.thinking != Thinking::template_default)
-        set_thinking(turns.template_arguments, conversation.thinking == Thinking::on);
+    complete_ids(turns.messages);
     return turns;
 }
 

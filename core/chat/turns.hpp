@@ -31,11 +31,14 @@ struct Turn {
 struct Turns {
     std::vector<Turn> messages;
     std::vector<jinja::Value> tools;
-    NamedValues template_arguments; ///< with the switches for thinking
+    NamedValues template_arguments = {};
+    ArgumentsForm arguments = ArgumentsForm::object; ///< of past calls
+    bool tools_in_text = false;                      ///< see AdaptedPrompt
 };
 
 /// Returns the conversation as turns, in valid UTF-8. Parses the arguments of each call and converts them to
-/// `form`; with ArgumentsForm::none they are unchanged.
+/// `form`; with ArgumentsForm::none they are unchanged. Empty arguments become an empty object. Calls without
+/// an id get one, and each result without one the id of the call that it answers.
 Turns turns_of(const Conversation& conversation, ArgumentsForm form);
 
 /// Returns the turns as a request for ChatTemplate::render(), with content and reasoning in the template's
