@@ -237,7 +237,7 @@ Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
             {"access-control-allow-methods", "GET, HEAD, POST, DELETE, OPTIONS"},
             {"access-control-allow-headers", allowed_headers(request)},
             {"access-control-expose-headers",
-             "x-request-id, etna-ignored, etna-model, retry-after, retry-after-ms, x-should-retry"},
+             "x-request-id, etna-ignored, etna-adapted, etna-model, retry-after, retry-after-ms, x-should-retry"},
             {"access-control-max-age", "600"},
             {"vary", "Origin"}};
 }

@@ -161,6 +161,8 @@ Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& 
     }
     if (!prompt.notes.empty())
         report["notes"] = prompt.notes;
+    if (!prompt.dropped.empty())
+        report["dropped"] = prompt.dropped;
     return dump_json(report) + "\n";
 }
 
@@ -171,6 +173,8 @@ Result<std::string> render_request(const RenderOptions& options, const std::stri
     ETNA_TRY(const auto prompt, render(renderer, options, request, now_unix_s(environment.variables)));
     for (const std::string& note : prompt.notes)
         diagnostics.note(note);
+    for (const std::string& name : prompt.dropped)
+        diagnostics.note(fmt::format("the chat template ignores: {}", name));
     if (options.form == RenderForm::json)
         return report(renderer, prompt);
     const bool adds_newline = environment.output_is_terminal && !prompt.text.ends_with('\n');

@@ -4,6 +4,8 @@
 
 #include <variant>
 
+#include <fmt/format.h>
+
 namespace etna::cli {
 namespace {
 
@@ -30,6 +32,10 @@ void ConversationScreen::show(const generate::Event& event) {
         for (const std::string& note : adapted->notes) {
             if (shown_notes_.insert(note).second)
                 diagnostics_->note(note);
+        }
+        for (const std::string& name : adapted->dropped) {
+            if (shown_notes_.insert(name).second)
+                diagnostics_->note(fmt::format("the chat template ignores: {}", name));
         }
     } else if (const auto* delta = std::get_if<generate::TextDelta>(&event)) {
         content(delta->text);

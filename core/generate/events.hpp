@@ -41,9 +41,13 @@ struct PromptTokenDelta {
     uint32_t rank = 0; ///< number of tokens at least as likely, itself included; 0 for the first
 };
 
-/// Delivered first if the conversation had to be changed so that the model's template renders all of it.
+/// Delivered first if the conversation had to be changed so that the model's template renders all of it, or if
+/// that drops something in any form.
 struct Adapted {
-    std::vector<std::string> notes; ///< user-facing, one clause each
+    std::vector<std::string> notes = {};   ///< user-facing, one clause each
+    std::vector<std::string> dropped = {}; ///< what has no effect, by names for a client
+
+    [[nodiscard]] bool is_empty() const { return notes.empty() && dropped.empty(); }
 };
 
 /// The next piece of the answer: complete UTF-8 characters, never part of a possible stop string; for a

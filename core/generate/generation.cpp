@@ -69,7 +69,7 @@ void assign_call_ids(output::Output& output, int64_t seed) {
     }
 }
 
-void add_unique(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeyword one) {
+template <typename T> void add_unique(std::vector<T>& all, T one) {
     if (std::find(all.begin(), all.end(), one) == all.end())
         all.push_back(std::move(one));
 }
@@ -208,8 +208,8 @@ Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
         first += state.request.choices;
         state.sampled.resize(state.request.best_of.value_or(0));
         state.unreported = state.sampled.size();
-        if (!state.prompt.notes.empty())
-            sink(state.first_choice, Adapted{state.prompt.notes});
+        if (!state.prompt.adapted.is_empty())
+            sink(state.first_choice, state.prompt.adapted);
         for (uint32_t index = 0; index < state.request.best_of.value_or(state.request.choices); ++index) {
             ETNA_TRY(Choice choice, make_choice(request, index, sink));
             choice.stream = &streams[all.size()];
@@ -439,6 +439,17 @@ const std::vector<grammar::DroppedKeyword>& Generation::dropped_keywords() const
     return state_->dropped_keywords;
 }
 
+Adapted Generation::adapted() const {
+    Adapted all;
+    for (const auto& request : state_->requests) {
+        for (const std::string& note : request.prompt.adapted.notes)
+            add_unique(all.notes, note);
+        for (const std::string& name : request.prompt.adapted.dropped)
+            add_unique(all.dropped, name);
+    }
+    return all;
+}
+
 bool Generation::has_begun() const {
     return std::any_of(state_->streams.begin(), state_->streams.end(),
                        [](const engine::Stream& stream) { return stream.has_begun(); });
@@ -494,7 +505,9 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
 
 Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptBudget& budget) {
     ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.budget = &budget}));
-    return EncodedPrompt{.text = std::move(prompt.text), .tokens = std::move(prompt.content.tokens)};
+    return EncodedPrompt{.text = std::move(prompt.text),
+                         .tokens = std::move(prompt.content.tokens),
+                         .adapted = std::move(prompt.adapted)};
 }
 
 Result<std::string> render(const Model& model, const Request& request, const PromptBudget& budget) {

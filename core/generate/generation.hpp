@@ -74,6 +74,9 @@ public:
     /// Keywords of the requests' lenient schemas that are not enforced.
     [[nodiscard]] const std::vector<grammar::DroppedKeyword>& dropped_keywords() const;
 
+    /// Returns how the conversations of the requests were adapted to the template.
+    [[nodiscard]] Adapted adapted() const;
+
     /// Returns whether the engine has started on any choice. Thread-safe.
     [[nodiscard]] bool has_begun() const;
 
@@ -101,6 +104,7 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
 struct EncodedPrompt {
     std::string text; ///< empty for a prompt of tokens
     std::vector<TokenId> tokens;
+    Adapted adapted = {};
 };
 
 /// Renders and tokenizes the request's prompt, without a length check. Errors: those of rendering and

@@ -1,5 +1,7 @@
 #include "core/generate/prompt.hpp"
 
+#include "core/generate/description.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -148,7 +150,9 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     Prompt prompt;
     prompt.text = std::move(rendered.text);
     prompt.barriers = std::move(rendered.barriers);
-    prompt.notes = std::move(rendered.notes);
+    prompt.adapted = {.notes = std::move(rendered.notes), .dropped = std::move(rendered.dropped)};
+    if (rendered.ignores_thinking_off && may_think(*format))
+        prompt.adapted.dropped.emplace_back("thinking");
     prompt.prefilled_bytes = rendered.prefilled_bytes;
     if (prompt.prefilled_bytes > 0)
         prompt.answer = text::TextPosition::continuation;
@@ -164,7 +168,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
     ETNA_TRY(prompt.branch_positions, branch_positions(model, conversation, prompt, options));
     prompt.syntax = &output.syntax;
-    prompt.may_think = conversation.thinking == chat::Thinking::on ||
+    prompt.may_think = conversation.thinking == chat::Thinking::on || rendered.ignores_thinking_off ||
                        (conversation.thinking == chat::Thinking::template_default &&
                         !format->chat_template.capabilities().skips_thinking_by_default);
     prompt.markers = conversation.tools.empty() ? output.markers_without_calls : output.markers;

@@ -22,7 +22,7 @@ struct Prompt {
     PromptTokens content;
     std::vector<uint32_t> branch_positions = {};           ///< see engine::Request
     text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text
-    std::vector<std::string> notes;                        ///< see Adapted
+    Adapted adapted = {};                                  ///< by the chat template
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
     bool may_think = true;            ///< false: thinking is off, by request or by the template's default
     std::span<const TokenId> markers; ///< the control tokens that the parser must see as text

@@ -183,6 +183,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     tokens_so_far_.assign(generation_->choices(), 0);
     for (const grammar::DroppedKeyword& keyword : generation_->dropped_keywords())
         ignored_.without_effect.push_back(path_of(keyword));
+    ignored_.add(generation_->adapted());
     log_prompts();
     show_answers();
     return {};
@@ -197,6 +198,7 @@ ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const Ca
         memory_->shrink_to(reserved); // counting may run many times
     if (!prompt)
         return report_failure(prompt.error());
+    ignored_.add(prompt->adapted);
     in_flight_->set_status(200);
     return prompt->tokens.size();
 }

@@ -25,6 +25,12 @@ void append(std::vector<std::string>& names, const std::vector<std::string>& mor
 void IgnoredMembers::add(const IgnoredMembers& more) {
     append(unknown, more.unknown);
     append(without_effect, more.without_effect);
+    append(changes, more.changes);
+}
+
+void IgnoredMembers::add(const generate::Adapted& adapted) {
+    append(without_effect, adapted.dropped);
+    append(changes, adapted.notes);
 }
 
 IgnoredMembers ignored_members(const Fields& fields) {
@@ -48,6 +54,8 @@ void report_ignored(const IgnoredMembers& ignored, HttpReply& reply) {
     append(names, ignored.without_effect);
     if (!names.empty())
         reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(names, ", ")));
+    if (!ignored.changes.empty())
+        reply.headers["etna-adapted"] = header_value(fmt::format("{}", fmt::join(ignored.changes, "; ")));
 }
 
 void map_tool_error(ApiError& error, const std::vector<OfferedTool>& tools) {

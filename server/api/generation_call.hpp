@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/generate/events.hpp"
 #include "core/generate/request.hpp"
 #include "server/api_error.hpp"
 #include "server/fields.hpp"
@@ -17,12 +18,14 @@ struct OfferedTool {
     bool is_custom = false; ///< it takes text; the member holds the grammar of that text
 };
 
-/// The request's members that have no effect, by path.
+/// The request's members that have no effect, by path, and the changes to its messages.
 struct IgnoredMembers {
     std::vector<std::string> unknown = {};
     std::vector<std::string> without_effect = {}; ///< known to the API
+    std::vector<std::string> changes = {};        ///< by the chat template, one clause each
 
     void add(const IgnoredMembers& more);
+    void add(const generate::Adapted& adapted);
 };
 
 /// Returns the members of the request that have no effect, after all others have been read.
@@ -34,7 +37,7 @@ bool is_strict(const HttpRequest& request);
 /// Returns the error for a strict client's unknown members; success if there is none.
 ApiStatus refuse_unknown(bool is_strict, const IgnoredMembers& ignored);
 
-/// Lists the members without effect in the response's header `etna-ignored`.
+/// Lists the members without effect in the response's header `etna-ignored`, and the changes in `etna-adapted`.
 void report_ignored(const IgnoredMembers& ignored, HttpReply& reply);
 
 /// One request of a client.

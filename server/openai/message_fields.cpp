@@ -22,7 +22,15 @@ std::string_view text_member(const Json& part, bool is_assistant) {
     return type == "refusal" && is_assistant ? "refusal" : std::string_view();
 }
 
+/// Whether the part is an assistant's reasoning, which chat::read_conversation() reads.
+bool is_reasoning(const Json& part) {
+    const Json type = part.is_object() ? part.value("type", Json()) : Json();
+    return type == "thinking" || type == "reasoning";
+}
+
 void check_part(Fields& message, std::size_t index, const Json& part, bool is_assistant) {
+    if (is_assistant && is_reasoning(part))
+        return;
     const std::string name = fmt::format("content[{}]", index);
     const std::string_view member = text_member(part, is_assistant);
     if (part.is_object() && !part.contains("type"))
@@ -97,8 +105,11 @@ std::string text_of_content(const Json& message) {
     if (content->is_string())
         return content->get<std::string>();
     std::string text;
-    for (const Json& part : *content)
+    for (const Json& part : *content) {
+        if (is_reasoning(part))
+            continue;
         text += part[std::string(text_member(part, /*is_assistant=*/true))].get<std::string>();
+    }
     return text;
 }
 
