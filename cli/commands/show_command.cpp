@@ -6,6 +6,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
+#include "core/chat/template_report.hpp"
 #include "core/runtime/memory_forecast.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
@@ -97,6 +98,8 @@ struct ModelDescription {
     uint64_t vocabulary_tokens = 0;
     std::string licence = {};
     std::string chat_template = {}; ///< empty: none
+    std::vector<chat::ConversationReport> adapted =
+        {}; ///< conversations that the template does not render whole
     Result<std::vector<ContextMemory>> memory = std::vector<ContextMemory>{};
 };
 
@@ -123,6 +126,9 @@ ModelDescription description_of(const store::ModelSource& source, const gguf::Fi
     }
     model.licence = text("general.license");
     model.chat_template = text(template_key);
+    if (auto parsed = chat::ChatTemplate::create(model.chat_template, {});
+        parsed && !model.chat_template.empty())
+        model.adapted = chat::report_template(*parsed);
     return model;
 }
 
@@ -209,6 +215,15 @@ std::string option_text(const store::PresetOption& option) {
     return text;
 }
 
+std::string adapted_text(const chat::ConversationReport& report) {
+    std::vector<std::string> clauses = report.changes;
+    for (const std::string& name : report.dropped)
+        clauses.push_back(fmt::format("the chat template ignores {}", name));
+    if (!report.refusal.empty())
+        clauses.push_back(fmt::format("refused: {}", report.refusal));
+    return fmt::format("{}: {}", report.conversation, fmt::join(clauses, "; "));
+}
+
 std::string description_text(const ModelDescription& model) {
     std::vector<std::vector<std::string>> rows;
     const auto add = [&](std::string_view label, const std::string& value) {
@@ -229,6 +244,8 @@ std::string description_text(const ModelDescription& model) {
     for (std::size_t i = 0; model.memory && i < model.memory->size(); ++i)
         add(i == 0 ? "memory" : "", memory_text((*model.memory)[i]));
     add("template", model.chat_template.empty() ? "none" : "in the file; --template prints it");
+    for (const chat::ConversationReport& report : model.adapted)
+        add(&report == &model.adapted.front() ? "adapts" : "", adapted_text(report));
     add("licence", model.licence);
     if (model.manifest) {
         add("source", model.manifest->source);
@@ -269,6 +286,13 @@ Json description_json(const ModelDescription& model) {
                  {"has_template", !model.chat_template.empty()},
                  {"licence", model.licence}};
     add_memory_json(json, model);
+    json["adapted"] = Json::array();
+    for (const chat::ConversationReport& report : model.adapted) {
+        json["adapted"].push_back({{"conversation", report.conversation},
+                                   {"changes", report.changes},
+                                   {"dropped", report.dropped},
+                                   {"refusal", report.refusal.empty() ? Json() : Json(report.refusal)}});
+    }
     if (model.manifest) {
         json["source"] = model.manifest->source;
         json["created"] = model.manifest->created;

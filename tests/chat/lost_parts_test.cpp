@@ -2,6 +2,7 @@
 
 #include "core/chat/adapt.hpp"
 #include "core/chat/conversation.hpp"
+#include "core/chat/template_report.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/values.hpp"
 
@@ -403,4 +404,25 @@ TEST_CASE("no template of the corpus loses a part of a message") {
     }
     std::cout << "chat templates without lost parts: " << count << "\n";
     CHECK(count == 82);
+}
+
+TEST_CASE("the report of a template lists the conversations that it does not render whole") {
+    const auto parsed = ChatTemplate::create(drops_late_systems, {"<s>", "</s>"});
+    REQUIRE(parsed.has_value());
+    std::vector<std::string> kinds;
+    for (const ConversationReport& report : report_template(*parsed)) {
+        CHECK(report.refusal.empty());
+        kinds.push_back(report.conversation);
+    }
+    CHECK(kinds == std::vector<std::string>{"two system messages", "a system message between turns",
+                                            "a system message at the end", "reasoning",
+                                            "a system message after a result"});
+    const auto whole = ChatTemplate::create(
+        "{{ tools | tojson if tools else '' }}{% for m in messages %}[{{ m.role }}|{{ m.reasoning_content or "
+        "'' }}|"
+        "{{ m.content }}|{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}]"
+        "{% endfor %}",
+        {"<s>", "</s>"});
+    REQUIRE(whole.has_value());
+    CHECK(report_template(*whole).empty());
 }
