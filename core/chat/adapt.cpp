@@ -56,6 +56,11 @@ bool is_other_role(std::string_view role) {
     return std::find(standard.begin(), standard.end(), role) == standard.end();
 }
 
+bool is_only_text_beside_calls(const std::vector<OutlinePart>& parts) {
+    return std::ranges::all_of(
+        parts, [](const OutlinePart& part) { return part.kind == PartKind::text_beside_calls; });
+}
+
 Error dropped_part(const OutlinePart& part) {
     const auto error = [](std::string message) {
         return invalid_argument(std::move(message),
@@ -194,13 +199,7 @@ private:
                                               SpelledTokens::all);
         if (!prompt)
             return std::nullopt;
-        std::vector<OutlinePart> dropped = outline_->missing(prompt->text);
-        if (template_->capabilities().drops_text_beside_calls) {
-            const auto erased = std::erase_if(
-                dropped, [](const OutlinePart& part) { return part.kind == PartKind::text_beside_calls; });
-            drops_text_ = erased > 0;
-        }
-        return dropped;
+        return outline_->missing(prompt->text);
     }
 
     [[nodiscard]] Result<Rendering> render_with(FallbackSet set) const {
@@ -210,7 +209,8 @@ private:
         return rendering;
     }
 
-    /// Renders with the cheapest fallbacks with which the template renders every part.
+    /// Renders with the cheapest fallbacks with which the template renders every part. The text beside a call
+    /// may be missing: to convert all calls to text for its sake would change more.
     Result<Rendering> choose() {
         auto unchanged = render_with(always_);
         if (unchanged && !template_->capabilities().keeps_texts)
@@ -219,20 +219,47 @@ private:
         // A template that refuses words in the place of texts cannot be checked.
         if (unchanged && (!dropped || dropped->empty()))
             return unchanged;
-        if (std::optional<Rendering> found = search())
+        if (unchanged && is_only_text_beside_calls(*dropped)) {
+            if (template_->capabilities().drops_text_beside_calls)
+                return without_text(std::move(*unchanged));
+            without_text_ = always_;
+        }
+        const FallbackSet conversions = all_that_replace(Replaces::tools) | all_that_replace(Replaces::calls);
+        const FallbackSet applicable = applicable_fallbacks();
+        if (std::optional<Rendering> found = search(applicable & ~conversions))
+            return std::move(*found);
+        if (without_text_) {
+            if (auto rendering = render_with(*without_text_))
+                return without_text(std::move(*rendering));
+        }
+        if (std::optional<Rendering> found = search(applicable))
             return std::move(*found);
         if (!unchanged)
             return unchanged.error();
         return dropped_part(dropped->front());
     }
 
-    std::optional<Rendering> search() {
+    Rendering without_text(Rendering rendering) {
+        prompt_.dropped.emplace_back("text beside tool calls");
+        return rendering;
+    }
+
+    /// Tries subsets of the applicable fallbacks, cheapest first. Remembers the first one with which only
+    /// text beside calls is missing.
+    std::optional<Rendering> search(FallbackSet applicable) {
         std::size_t tried = 0;
-        for (const FallbackSet subset : subsets(applicable_fallbacks())) {
+        renderings_ = 0;
+        for (const FallbackSet subset : subsets(applicable)) {
             if (++tried > sets_max || renderings_ > renderings_max)
                 break;
             const auto dropped = dropped_with(always_ | subset);
-            if (!dropped || !dropped->empty())
+            if (!dropped || !is_only_text_beside_calls(*dropped))
+                continue;
+            if (!dropped->empty() && !without_text_)
+                without_text_ = always_ | subset;
+            if (!dropped->empty() && template_->capabilities().drops_text_beside_calls)
+                return std::nullopt;
+            if (!dropped->empty())
                 continue;
             if (auto rendering = render_with(always_ | subset))
                 return std::move(*rendering);
@@ -258,8 +285,6 @@ private:
             if ((changed & (FallbackSet{1} << i)) != 0)
                 prompt_.notes.emplace_back(fallbacks[i].note);
         }
-        if (drops_text_)
-            prompt_.dropped.emplace_back("text beside tool calls");
     }
 
     /// Returns the number of bytes of the prompt after its common prefix with a prompt that only opens the
@@ -290,7 +315,7 @@ private:
     const Outline* outline_ = nullptr; ///< of turns_ before any fallback; borrowed from run()
     FallbackSet always_ = 0;
     std::size_t renderings_ = 0;
-    bool drops_text_ = false;
+    std::optional<FallbackSet> without_text_; ///< the cheapest that loses only text beside calls
     SpelledTokens spelled_;
     int64_t now_unix_s_;
     AdaptedPrompt prompt_;

@@ -426,3 +426,19 @@ TEST_CASE("the report of a template lists the conversations that it does not ren
     REQUIRE(whole.has_value());
     CHECK(report_template(*whole).empty());
 }
+
+TEST_CASE("text beside a call is named as dropped rather than all calls converted to text") {
+    Messages conversation = {user_turn("A")};
+    for (int turn = 0; turn < 3; ++turn) {
+        conversation.push_back(call_turn({roll}, "I roll."));
+        conversation.push_back(result_turn("4"));
+    }
+    conversation.insert(conversation.begin(), system_turn("S"));
+    conversation.push_back(system_turn("T"));
+    const auto adapted = adapt_with(mistral_like, conversation, die_tools());
+    REQUIRE(adapted.has_value());
+    CHECK(adapted->text.starts_with("<roll>[system:S][user:A](roll sides=six abcdefgh1)[tool:4 abcdefgh1]"));
+    CHECK(adapted->text.ends_with("[tool:4\n\nT abcdefgh1]"));
+    CHECK(adapted->dropped == std::vector<std::string>{"text beside tool calls"});
+    CHECK_FALSE(adapted->tools_in_text);
+}
