@@ -74,7 +74,7 @@ std::optional<std::string> text_in(const Value& part) {
 }
 
 /// Returns the text of a part of reasoning: Mistral's and Anthropic's `thinking`, or `reasoning`; nothing if
-/// the part is none.
+/// the part has none.
 std::optional<std::string> reasoning_in(const Value& part) {
     const std::string type = text_member(part, "type");
     if (type != "thinking" && type != "reasoning")

@@ -57,7 +57,7 @@ std::vector<ReportedKind> reported_kinds() {
         {"a system message after a result",
          {user_turn, call_turn({first_call}), result, system_message},
          true},
-        {"arguments that are no object", {user_turn, broken_call, result}, true},
+        {"arguments that are not an object", {user_turn, broken_call, result}, true},
     };
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("the second of two calls is in the prompt of a template that renders o
               .starts_with("[user:A]({\"sides\": \"six\"})[tool:4]({\"sides\": \"eight\"})[tool:5]"));
 }
 
-TEST_CASE("arguments that are no object are in the prompt as the model wrote them") {
+TEST_CASE("arguments that are not an object are in the prompt as the model wrote them") {
     const auto with = [](const std::string& arguments) {
         return prompt_with(
             mistral_like, {user_turn("A"), call_turn({{"abcdefgh1", "roll", arguments}}), result_turn("bad")},

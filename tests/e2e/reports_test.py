@@ -99,7 +99,7 @@ class FallbacksCombined(Report):
 class HistoryArguments(Report):
     folder, served = "history-arguments", with_template("history-arguments")
 
-    def test_arguments_that_are_no_object_are_answered(self):
+    def test_arguments_that_are_not_an_object_are_answered(self):
         for name in ("cut.json", "empty.json", "list.json", "text.json"):
             with self.subTest(name):
                 self.send("/v1/chat/completions", name)
