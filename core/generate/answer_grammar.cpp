@@ -43,13 +43,6 @@ std::vector<std::string> content_markers(const Syntax& syntax, const ToolCallGra
     return markers;
 }
 
-/// Returns the section whose calls start without an opening marker; null if all sections have one.
-const Section* unmarked_section(const Syntax& syntax) {
-    const auto found = std::find_if(syntax.sections.begin(), syntax.sections.end(),
-                                    [](const Section& section) { return section.open.empty(); });
-    return found == syntax.sections.end() ? nullptr : &*found;
-}
-
 /// `text` with hidden protocol markers around it.
 Description with_hidden(const Syntax& syntax, Description text) {
     constexpr uint32_t hidden_max = 3;
@@ -63,22 +56,6 @@ Description with_hidden(const Syntax& syntax, Description text) {
     return sequence({some, std::move(text), blanks(), some});
 }
 
-/// Returns a regular expression for the starts of content that could be mistaken for an unmarked call. With
-/// strict arguments, that is any JSON object, or list if calls may come in one. Otherwise JSON is allowed as
-/// content if its first member does not belong to a call, because the parser treats it as content too.
-std::string start_of_unmarked_call(const Syntax& syntax, const Section& unmarked,
-                                   const ToolCallGrammar& calls) {
-    const bool has_brackets = unmarked.brackets != Brackets::none;
-    if (calls.has_strict())
-        return has_brackets ? R"([\{\[])" : R"(\{)";
-    std::vector<std::string_view> members = syntax.members.name;
-    members.insert(members.end(), syntax.members.arguments.begin(), syntax.members.arguments.end());
-    constexpr std::string_view white_space_text = R"([ \n\r\t]*)";
-    return fmt::format(R"~({}\{{{}"({})")~",
-                       has_brackets ? fmt::format(R"~((\[{})?)~", white_space_text) : "", white_space_text,
-                       fmt::join(members, "|"));
-}
-
 /// Reasoning at the start of an answer of a model that is not known to reason; the parser recognizes it
 /// anyway. Closed by its end marker, or open at the end of the answer.
 struct LeadingReasoning {
@@ -86,34 +63,36 @@ struct LeadingReasoning {
     Description open;
 };
 
-std::optional<LeadingReasoning> leading_reasoning(const Syntax& syntax, const ToolCallGrammar& call_grammar,
-                                                  const Description& calls) {
+std::optional<LeadingReasoning> leading_reasoning(const Syntax& syntax, const ToolCallGrammar& call_grammar) {
     std::vector<Description> closed;
     std::vector<Description> open;
     for (const ReasoningMarkers& pair : syntax.reasoning) {
         if (pair.expected || trim(pair.open).empty() || trim(pair.close).empty())
             continue;
         std::vector<std::string> without = {std::string(trim(pair.close))};
-        if (syntax.call_ends_reasoning) {
+        if (call_grammar.has_strict()) {
             const std::vector<std::string> openings = call_grammar.opening_markers();
             without.insert(without.end(), openings.begin(), openings.end());
         }
-        open.push_back(sequence({literal(trim(pair.open)), free_text(std::move(without))}));
+        Description text = free_text(std::move(without));
+        text.mentions = call_grammar.mentions(ToolCallGrammar::Place::reasoning);
+        open.push_back(sequence({literal(trim(pair.open)), std::move(text)}));
         closed.push_back(sequence({open.back(), literal(trim(pair.close))}));
     }
     if (open.empty())
         return std::nullopt;
-    const Description cut = syntax.call_ends_reasoning ? optional(calls) : literal("");
-    return LeadingReasoning{.closed = sequence({blanks(), either(std::move(closed)), blanks()}),
-                            .open = sequence({blanks(), either(std::move(open)), cut})};
+    const auto calls = call_grammar.sections_in(ToolCallGrammar::Place::reasoning);
+    return LeadingReasoning{
+        .closed = sequence({blanks(), either(std::move(closed)), blanks()}),
+        .open = sequence({blanks(), either(std::move(open)), calls ? optional(*calls) : literal("")})};
 }
 
 /// Content that is not a call, followed by calls.
 Description content_and_calls(const Syntax& syntax, const ToolCallGrammar& call_grammar) {
     Description text = free_text(protocol_markers(syntax, call_grammar));
-    const Section* const unmarked = unmarked_section(syntax);
-    if (unmarked != nullptr) // calls without an opening marker start where content can
-        text.not_begun = start_of_unmarked_call(syntax, *unmarked, call_grammar);
+    text.mentions = call_grammar.mentions(ToolCallGrammar::Place::content);
+    // Calls without an opening marker start where content can.
+    text.not_begun = call_grammar.start_of_unmarked_call();
     std::vector<Description> hidden;
     hidden.reserve(syntax.hidden.size());
     for (const std::string_view marker : syntax.hidden)
@@ -122,9 +101,9 @@ Description content_and_calls(const Syntax& syntax, const ToolCallGrammar& call_
         hidden.empty() ? text : sequence({text, repeated(sequence({either(std::move(hidden)), text}))});
     const Description calls = with_hidden(syntax, call_grammar.sections());
     Description answer = sequence({content, optional(calls)});
-    if (unmarked != nullptr)
+    if (!text.not_begun.empty())
         answer = either({sequence({blanks(), calls}), answer});
-    const auto reasoning = leading_reasoning(syntax, call_grammar, calls);
+    const auto reasoning = leading_reasoning(syntax, call_grammar);
     if (!reasoning)
         return answer;
     return either({sequence({optional(reasoning->closed), std::move(answer)}), reasoning->open});
@@ -140,6 +119,8 @@ Description constrained_content(const AnswerForm& form, const ToolCallGrammar& c
             markers.emplace_back(trim(close));
     };
     for (const Section& section : form.syntax.sections) {
+        if (section.origin == Origin::foreign)
+            continue;
         add(section.close);
         for (const auto& call : section.calls)
             add(call.back().text);
@@ -159,9 +140,14 @@ public:
         const Description last = final_message();
         const bool has_reasoning = !messages_->model_header.empty();
         const Description reasoning = sequence({literal(messages_->model_header), body_and_next()});
-        Description all = has_reasoning ? sequence({repeated(reasoning), last}) : last;
-        if (form_->start == Start::reasoning)
-            return sequence({text(), next(), all});
+        const Description open_reasoning =
+            sequence({literal(messages_->model_header), literal(messages_->body), open_text()});
+        const Description answer = may_end_in_reasoning() ? either({last, open_reasoning}) : last;
+        Description all = has_reasoning ? sequence({repeated(reasoning), answer}) : last;
+        if (form_->start == Start::reasoning) {
+            Description closed = sequence({text(), next(), all});
+            return may_end_in_reasoning() ? either({std::move(closed), open_text()}) : closed;
+        }
         if (form_->start == Start::header)
             return all;
         if (form_->starts_in_body)
@@ -188,6 +174,20 @@ private:
             headers.push_back(literal(messages_->preamble_header));
         const Description preamble = sequence({either(std::move(headers)), body_and_next()});
         return sequence({repeated(preamble), either({user, functions()})});
+    }
+
+    /// The model may end its turn while it reasons, if nothing else is required of it.
+    [[nodiscard]] bool may_end_in_reasoning() const {
+        return calls_->offers_any() && !form_->required && !form_->content &&
+               !messages_->model_header.empty();
+    }
+
+    /// Reasoning that ends with the turn, or in calls.
+    [[nodiscard]] Description open_text() const {
+        if (form_->syntax.sections.empty())
+            return sequence({text(), end()});
+        const auto calls = calls_->sections_in(ToolCallGrammar::Place::reasoning);
+        return sequence({text(), calls ? optional(sequence({blanks(), *calls})) : literal(""), end()});
     }
 
     [[nodiscard]] Description user_text() const {
@@ -268,9 +268,32 @@ Result<std::optional<Description>> describe_answer(const AnswerForm& form) {
         form.required  ? only_calls
         : form.content ? either({with_hidden(form.syntax, constrained_content(form, calls)), only_calls})
                        : content_and_calls(form.syntax, calls);
-    if (form.syntax.call_ends_reasoning)
-        answer.ends_reasoning.push_back(std::move(only_calls));
     return std::optional(std::move(answer));
+}
+
+Status end_open_reasoning(const AnswerForm& form, Description& answer) {
+    if (form.tools.empty())
+        return {};
+    ETNA_TRY(const ToolCallGrammar calls, ToolCallGrammar::create(form));
+    if (!calls.offers_any() || !answer.reasoning)
+        return {};
+    grammar::Reasoning& reasoning = *answer.reasoning;
+    const bool may_end = !form.required && !form.content;
+    if (may_end && !calls.has_strict()) { // the parser tells a call from a mention
+        for (const std::string_view marker : form.syntax.markers(Calls::expected)) {
+            if (marker != reasoning.close)
+                reasoning.mentions.push_back({.mark = std::string(marker)});
+        }
+        answer.ends_reasoning.push_back(literal(""));
+        return {};
+    }
+    reasoning.without = calls.opening_markers();
+    reasoning.mentions = calls.mentions(ToolCallGrammar::Place::reasoning);
+    if (auto sections = calls.sections_in(ToolCallGrammar::Place::reasoning))
+        answer.ends_reasoning.push_back(with_hidden(form.syntax, sequence({blanks(), *std::move(sections)})));
+    if (may_end)
+        answer.ends_reasoning.push_back(literal(""));
+    return {};
 }
 
 } // namespace etna::generate

@@ -36,4 +36,9 @@ struct AnswerForm {
 /// grammar is built.
 Result<std::optional<grammar::Description>> describe_answer(const AnswerForm& form);
 
+/// Lets the reasoning before an answer end with a call, or with the turn: `answer` describes the answer of
+/// the form, with its reasoning. The turn does not end there if a call or a form of the content is required.
+/// Errors: those of describe_answer().
+Status end_open_reasoning(const AnswerForm& form, grammar::Description& answer);
+
 } // namespace etna::generate

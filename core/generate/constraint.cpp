@@ -137,32 +137,27 @@ Result<std::optional<grammar::Description>> describe_constraint(const Model& mod
     const output::Syntax& syntax = *prompt.syntax;
     const auto required = prompt.tools.empty() ? std::nullopt : conversation->required_tool;
     const bool is_named = required && !required->empty();
-    ETNA_TRY(
-        auto description,
-        describe_answer(
-            {.syntax = syntax,
-             .tools = prompt.tools,
-             .required = required,
-             .allows_parallel = conversation->calls == chat::CallCount::any && !is_named,
-             .is_strict = request.has_strict_tools,
-             .is_lenient = request.has_lenient_tools,
-             .content = request.grammar,
-             .is_end_token = [&](std::string_view name) { return is_end_token(model.tokenizer(), name); },
-             .start = output::start_after(syntax, prompt.text),
-             .starts_in_body = is_in_body(syntax, prompt.text)}));
+    const AnswerForm form = {
+        .syntax = syntax,
+        .tools = prompt.tools,
+        .required = required,
+        .allows_parallel = conversation->calls == chat::CallCount::any && !is_named,
+        .is_strict = request.has_strict_tools,
+        .is_lenient = request.has_lenient_tools,
+        .content = request.grammar,
+        .is_end_token = [&](std::string_view name) { return is_end_token(model.tokenizer(), name); },
+        .start = output::start_after(syntax, prompt.text),
+        .starts_in_body = is_in_body(syntax, prompt.text)};
+    ETNA_TRY(auto description, describe_answer(form));
     if (!description || !syntax.messages.open.empty())
         return description;
     // A required call starts the answer, unless reasoning is already open or was requested.
-    const bool may_think = !required || conversation->thinking == chat::Thinking::on ||
-                           output::start_after(syntax, prompt.text) == output::Start::reasoning;
+    const bool may_think =
+        !required || conversation->thinking == chat::Thinking::on || form.start == output::Start::reasoning;
     if (may_think)
         description->reasoning = reasoning_before(request, prompt);
-    if (description->reasoning && syntax.call_ends_reasoning && !prompt.tools.empty()) {
-        for (const output::Section& section : syntax.sections) {
-            for (const std::string_view open : section.open)
-                description->reasoning->without.emplace_back(trim(open));
-        }
-    }
+    if (description->reasoning)
+        ETNA_CHECK(end_open_reasoning(form, *description));
     return description;
 }
 

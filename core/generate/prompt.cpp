@@ -1,6 +1,7 @@
 #include "core/generate/prompt.hpp"
 
 #include "core/generate/description.hpp"
+#include "core/output/tools.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -141,6 +142,12 @@ Result<std::vector<uint32_t>> branch_positions(const Model& model, const chat::C
     return std::vector<uint32_t>{static_cast<uint32_t>(agreed)};
 }
 
+bool has_strict_function(const std::vector<jinja::Value>& tools) {
+    const auto functions = output::functions_of(tools);
+    return functions && std::any_of(functions->begin(), functions->end(),
+                                    [](const output::Function& function) { return function.is_strict; });
+}
+
 Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
                                    const Request& request, const EncodeLimits& limits) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
@@ -174,6 +181,8 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     prompt.markers = conversation.tools.empty() ? output.markers_without_calls : output.markers;
     prompt.tools = conversation.tools;
     prompt.is_structured = request.grammar.has_value();
+    prompt.has_strict_calls = request.grammar || request.has_strict_tools || conversation.required_tool ||
+                              has_strict_function(conversation.tools);
     return prompt;
 }
 
@@ -319,7 +328,8 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
     ETNA_TRY(auto parser,
              output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
                                                      .tools = prompt.tools,
-                                                     .is_structured = prompt.is_structured}));
+                                                     .is_structured = prompt.is_structured,
+                                                     .has_strict_calls = prompt.has_strict_calls}));
     // Without the trailing white space, which the parser would deliver with the text that follows it.
     const std::string_view answer_start = prefilled.substr(0, prefilled.find_last_not_of(" \t\r\n") + 1);
     for (const output::Event& event : parser.push(answer_start)) {

@@ -28,6 +28,7 @@ struct Prompt {
     std::span<const TokenId> markers; ///< the control tokens that the parser must see as text
     std::vector<jinja::Value> tools;  ///< the offered tools
     bool is_structured = false;       ///< the answer is constrained to a grammar
+    bool has_strict_calls = false;    ///< see output::ParserOptions
     bool is_shortened = false;        ///< tokens were dropped, see ContextShift
     std::size_t kept_tokens = 0;      ///< tokens that a ContextShift never drops
     /// Length of the suffix of `text` that is the start of the answer: see chat::AdaptedPrompt.

@@ -5,6 +5,7 @@
 #include "core/output/markers.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,7 +76,7 @@ grammar::JsonKinds kinds_of(uint8_t types) {
 /// Returns whether the parser would mistake a part of the name for the text that follows it.
 bool is_ambiguous_name(const Syntax& syntax, std::string_view name) {
     for (const Section& section : syntax.sections) {
-        const Pattern* const pattern = call_pattern(section);
+        const Pattern* const pattern = section.origin == Origin::own ? call_pattern(section) : nullptr;
         bool is_after_name = false;
         for (std::size_t i = 0; pattern != nullptr && i < pattern->size(); ++i) {
             const std::string_view text = trim((*pattern)[i].text);
@@ -85,6 +86,17 @@ bool is_ambiguous_name(const Syntax& syntax, std::string_view name) {
         }
     }
     return false;
+}
+
+/// Returns a regular expression for this text alone.
+std::string escaped(std::string_view text) {
+    std::string pattern;
+    for (const char byte : text) {
+        const auto code = static_cast<unsigned char>(byte);
+        const bool is_plain = std::isalnum(code) != 0 || code >= 0x80;
+        pattern += is_plain ? std::string(1, byte) : fmt::format("\\x{:02x}", code);
+    }
+    return pattern;
 }
 
 Description after_colon() {
@@ -153,24 +165,98 @@ Description ToolCallGrammar::marker(std::string_view text) const {
 std::vector<std::string> ToolCallGrammar::opening_markers() const {
     std::vector<std::string> all;
     for (const Section& section : form_->syntax.sections) {
-        for (const std::string_view open : section.open)
-            all.emplace_back(trim(open));
+        for (const std::string_view open : section.open) {
+            if (section.origin == Origin::own)
+                all.emplace_back(trim(open));
+        }
     }
     return all;
 }
 
-Description ToolCallGrammar::sections() const {
+/// Returns a regular expression for what begins a call after the section's opening marker and white space.
+std::string ToolCallGrammar::start_of_call(const Section& section, Place place) const {
+    std::vector<std::string> names;
+    if (const auto offered = functions_of(form_->tools)) {
+        for (const Function& function : *offered)
+            names.push_back(escaped(function.name));
+    }
+    if (place == Place::content) // any other name begins a call there, too
+        names.emplace_back(R"([\x00-\x08\x0b\x0c\x0e-\x1f!#-&*+\-.\/0-9:=?@A-Z\\\^_a-z|~\x7f])");
+    const std::string name = fmt::format("{}", fmt::join(names, "|"));
+    std::vector<std::string> all = {R"([\[])", "```"};
+    if (!trim(section.close).empty())
+        all.push_back(escaped(trim(section.close)));
+    for (const Pattern& pattern : section.calls) {
+        for (const PatternPart& part : pattern) {
+            const std::string_view text = trim(part.text);
+            const bool is_object = part.field == Field::object || part.field == Field::arguments ||
+                                   part.field == Field::dictionary;
+            if (!text.empty()) {
+                all.push_back(escaped(text));
+            } else if (part.field != Field::code) {
+                all.push_back(is_object ? R"(\{)" : name);
+            }
+            if (text.empty() || part.presence == Presence::required)
+                break;
+        }
+    }
+    return fmt::format("({})", fmt::join(all, "|"));
+}
+
+std::vector<grammar::Mention> ToolCallGrammar::mentions(Place place) const {
+    std::vector<grammar::Mention> all;
+    for (const Section& section : form_->syntax.sections) {
+        if (section.origin != Origin::own || (has_programs(section) && place == Place::content))
+            continue; // any text is a program
+        for (const std::string_view open : section.open)
+            all.push_back({.mark = std::string(trim(open)), .not_before = start_of_call(section, place)});
+    }
+    return all;
+}
+
+/// With strict arguments, that is any JSON object, or list if calls may come in one. Otherwise JSON is
+/// allowed as content if its first member does not belong to a call, because the parser treats it as content
+/// too.
+std::string ToolCallGrammar::start_of_unmarked_call() const {
+    const Syntax& syntax = form_->syntax;
+    constexpr std::string_view white_space_text = R"([ \n\r\t]*)";
+    std::vector<std::string_view> members = syntax.members.name;
+    members.insert(members.end(), syntax.members.arguments.begin(), syntax.members.arguments.end());
+    std::vector<std::string> names;
+    for (const Function& function : functions_)
+        names.push_back(escaped(function.name));
+    std::vector<std::string> all;
+    for (const Section& section : syntax.sections) {
+        if (section.origin != Origin::own || !section.open.empty())
+            continue;
+        const bool has_brackets = section.brackets != Brackets::none;
+        if (section.calls.front().front().field == Field::name) {
+            all.push_back(fmt::format(R"(({}){}\{{)", fmt::join(names, "|"), white_space_text));
+        } else if (has_strict()) {
+            all.push_back(has_brackets ? R"([\{\[])" : R"(\{)");
+        } else {
+            all.push_back(fmt::format(R"~({}\{{{}"({})")~",
+                                      has_brackets ? fmt::format(R"~((\[{})?)~", white_space_text) : "",
+                                      white_space_text, fmt::join(members, "|")));
+        }
+    }
+    return fmt::format("{}", fmt::join(all, "|"));
+}
+
+std::optional<Description> ToolCallGrammar::sections_in(Place place) const {
     std::vector<Description> all;
     for (const Section& one : form_->syntax.sections) {
+        if (one.origin != Origin::own || (one.open.empty() && place == Place::reasoning))
+            continue;
         if (const Pattern* const written = call_pattern(one))
-            all.push_back(section(one, section_calls(one, call(*written))));
+            all.push_back(section(one, section_calls(one, call(one, *written))));
         const bool may_be_program =
             std::any_of(functions_.begin(), functions_.end(),
                         [this](const Function& function) { return takes_programs(function); });
-        if (may_be_program && has_programs(one))
+        if (may_be_program && has_programs(one) && place == Place::content)
             all.push_back(section(one, program()));
     }
-    return either(std::move(all));
+    return all.empty() ? std::nullopt : std::optional(either(std::move(all)));
 }
 
 Description ToolCallGrammar::section(const Section& section, Description calls) const {
@@ -196,18 +282,20 @@ Description ToolCallGrammar::section(const Section& section, Description calls) 
 /// The calls of one section.
 Description ToolCallGrammar::section_calls(const Section& section, Description call) const {
     const bool allows_more = form_->allows_parallel && section.parallel == Parallel::calls;
-    if (section.brackets != Brackets::required) {
-        const bool may_follow = allows_more && !(section.close.empty() && section.separator.empty());
-        if (!may_follow)
-            return call;
-        return sequence({call, repeated(sequence({marker(section.separator), call}))});
-    }
-    const Description comma = literal(trim(section.separator));
+    const Description comma =
+        section.brackets == Brackets::required ? literal(trim(section.separator)) : literal(",");
     const Description more = repeated(sequence({space(), comma, space(), call}));
-    return sequence({literal("["), space(), call, allows_more ? more : literal(""), space(), literal("]")});
+    const Description list = sequence(
+        {literal("["), space(), call, form_->allows_parallel ? more : literal(""), space(), literal("]")});
+    if (section.brackets == Brackets::required)
+        return list;
+    const bool may_follow = allows_more && !(section.close.empty() && section.separator.empty());
+    Description calls =
+        may_follow ? sequence({call, repeated(sequence({marker(section.separator), call}))}) : call;
+    return section.brackets == Brackets::none ? calls : either({std::move(calls), list});
 }
 
-Description ToolCallGrammar::call(const Pattern& pattern) const {
+Description ToolCallGrammar::call(const Section& section, const Pattern& pattern) const {
     std::vector<Description> all;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         const PatternPart& part = pattern[i];
@@ -216,41 +304,44 @@ Description ToolCallGrammar::call(const Pattern& pattern) const {
             std::vector<Description> ways;
             ways.reserve(functions_.size());
             for (const Function& function : functions_)
-                ways.push_back(sequence({literal(function.name), after_name(pattern, i + 1, function)}));
+                ways.push_back(
+                    sequence({literal(function.name), after_name(section, pattern, i + 1, function)}));
             here.push_back(either(std::move(ways)));
         } else if (part.field == Field::object) {
             here.push_back(call_object());
         } else if (part.field != Field::none) {
             here.push_back(regex(word));
         }
-        all.push_back(part.presence == Presence::optional ? optional(sequence(std::move(here)))
-                                                          : sequence(std::move(here)));
+        all.push_back(part.presence == Presence::required ? sequence(std::move(here))
+                                                          : optional(sequence(std::move(here))));
         if (part.field == Field::name)
             break;
     }
     return sequence(std::move(all));
 }
 
-Description ToolCallGrammar::after_name(const Pattern& pattern, std::size_t part,
+Description ToolCallGrammar::after_name(const Section& section, const Pattern& pattern, std::size_t part,
                                         const Function& function) const {
     std::vector<Description> all;
     for (; part < pattern.size(); ++part) {
-        Description here = sequence({marker(pattern[part].text), field(pattern[part].field, function)});
-        if (pattern[part].presence == Presence::optional)
+        Description here =
+            sequence({marker(pattern[part].text), field(section, pattern, pattern[part].field, function)});
+        if (pattern[part].presence != Presence::required)
             here = optional(std::move(here));
         all.push_back(std::move(here));
     }
     return sequence(std::move(all));
 }
 
-Description ToolCallGrammar::field(Field field, const Function& function) const {
+Description ToolCallGrammar::field(const Section& section, const Pattern& pattern, Field field,
+                                   const Function& function) const {
     switch (field) {
     case Field::none:
         return literal("");
     case Field::arguments:
         return arguments(function, {});
     case Field::parameters:
-        return arguments(function, tagged_writing(function));
+        return arguments(function, tagged_writing(section, pattern, function));
     case Field::keywords:
         return arguments(function, {.form = grammar::Form::keywords});
     case Field::dictionary:
@@ -289,12 +380,11 @@ Description ToolCallGrammar::call_object() const {
 
 /// Schema for arguments that need not match the function's. If a parameter's name is written twice, its end
 /// is known only for the function's own parameters.
-std::string ToolCallGrammar::relaxed_schema(const Function& function, const grammar::Writing& writing) const {
+std::string ToolCallGrammar::relaxed_schema(const Function& function, const grammar::Writing& writing) {
     if (writing.form != grammar::Form::tagged || !writing.text_kinds.empty())
         return std::string(any_arguments);
-    const auto& parts = form_->syntax.parameter;
-    const auto names = std::count_if(parts.begin(), parts.end(),
-                                     [](const PatternPart& part) { return part.field == Field::key; });
+    const auto names = std::count_if(writing.member.begin(), writing.member.end(),
+                                     [](const auto& part) { return part.slot == grammar::TaggedSlot::name; });
     if (names < 2)
         return std::string(any_texts);
     std::vector<std::string> members;
@@ -325,12 +415,13 @@ Description ToolCallGrammar::arguments(const Function& function, grammar::Writin
     return schema;
 }
 
-grammar::Writing ToolCallGrammar::tagged_writing(const Function& function) const {
+grammar::Writing ToolCallGrammar::tagged_writing(const Section& section, const Pattern& pattern,
+                                                 const Function& function) const {
     using grammar::TaggedSlot;
     const Syntax& syntax = form_->syntax;
     grammar::Writing writing = {.form = grammar::Form::tagged};
     bool is_after_value = false;
-    for (const PatternPart& part : syntax.parameter) {
+    for (const PatternPart& part : section.parameter) {
         const TaggedSlot field = part.field == Field::key     ? TaggedSlot::name
                                  : part.field == Field::kind  ? TaggedSlot::kind
                                  : part.field == Field::value ? TaggedSlot::value
@@ -339,6 +430,20 @@ grammar::Writing ToolCallGrammar::tagged_writing(const Function& function) const
             writing.not_in_strings.emplace_back(trim(part.text));
         is_after_value = field == TaggedSlot::value;
         writing.member.push_back({.text = std::string(part.text), .slot = field});
+    }
+    const bool is_strict = must_match_schema(function);
+    const auto terminators = value_terminators(section, pattern, function.names);
+    writing.close_is_optional = !is_strict && !terminators.empty();
+    for (const std::string& text : terminators) {
+        // Strict strings may be further constrained, so that fewer and shorter texts are excluded from them.
+        const auto is_in = [&text](std::string_view close) { return text.starts_with(close); };
+        const auto closes = call_closes(section, pattern);
+        if (!is_strict || std::none_of(closes.begin(), closes.end(), is_in))
+            writing.not_in_strings.push_back(text);
+    }
+    if (is_strict && !terminators.empty()) {
+        for (const std::string_view close : call_closes(section, pattern))
+            writing.not_in_strings.emplace_back(close);
     }
     if (!syntax.verbatim_open.empty())
         writing.not_in_strings.emplace_back(syntax.verbatim_open);
@@ -373,7 +478,7 @@ Description ToolCallGrammar::messages() const {
             headers.push_back(sequence(std::move(parts)));
         }
         Description content = messages.calls.empty() ? ToolCallGrammar(*form_, tools_, {function}).sections()
-                                                     : after_name(messages.calls.front(), 0, function);
+                                                     : after_name({}, messages.calls.front(), 0, function);
         if (!messages.calls.empty() && takes_programs(function))
             content = either({std::move(content), program()});
         all.push_back(sequence(

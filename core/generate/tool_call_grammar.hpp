@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,12 +66,24 @@ public:
     /// Returns whether any function's arguments must match their schema.
     [[nodiscard]] bool has_strict() const;
 
-    /// One or more sections with calls.
-    [[nodiscard]] grammar::Description sections() const;
+    /// Where a text may contain calls, or mention their opening markers.
+    enum class Place : uint8_t { content, reasoning };
+
+    /// One or more sections with calls; in reasoning only those with an opening marker, nothing if there are
+    /// none.
+    [[nodiscard]] std::optional<grammar::Description> sections_in(Place place) const;
+    [[nodiscard]] grammar::Description sections() const { return *sections_in(Place::content); }
     /// A message to one of the functions: a header that names it, the body marker and the call.
     [[nodiscard]] grammar::Description messages() const;
     /// Texts that open a section.
     [[nodiscard]] std::vector<std::string> opening_markers() const;
+
+    /// Mentions of opening markers: what follows is not what the parser takes for a call there.
+    [[nodiscard]] std::vector<grammar::Mention> mentions(Place place) const;
+
+    /// Returns a regular expression for the starts of content that could be mistaken for a call of an own
+    /// section without an opening marker; empty if every section has one.
+    [[nodiscard]] std::string start_of_unmarked_call() const;
 
 private:
     using Function = output::Function;
@@ -83,14 +96,18 @@ private:
                                                grammar::Description calls) const;
     [[nodiscard]] grammar::Description section_calls(const output::Section& section,
                                                      grammar::Description call) const;
-    [[nodiscard]] grammar::Description call(const Pattern& pattern) const;
-    [[nodiscard]] grammar::Description after_name(const Pattern& pattern, std::size_t part,
-                                                  const Function& function) const;
+    [[nodiscard]] grammar::Description call(const output::Section& section, const Pattern& pattern) const;
+    [[nodiscard]] grammar::Description after_name(const output::Section& section, const Pattern& pattern,
+                                                  std::size_t part, const Function& function) const;
+    [[nodiscard]] std::string start_of_call(const output::Section& section, Place place) const;
     [[nodiscard]] grammar::Description call_object() const;
-    [[nodiscard]] grammar::Description field(output::Field field, const Function& function) const;
+    [[nodiscard]] grammar::Description field(const output::Section& section, const Pattern& pattern,
+                                             output::Field field, const Function& function) const;
     [[nodiscard]] grammar::Description arguments(const Function& function, grammar::Writing writing) const;
-    [[nodiscard]] std::string relaxed_schema(const Function& function, const grammar::Writing& writing) const;
-    [[nodiscard]] grammar::Writing tagged_writing(const Function& function) const;
+    [[nodiscard]] static std::string relaxed_schema(const Function& function,
+                                                    const grammar::Writing& writing);
+    [[nodiscard]] grammar::Writing tagged_writing(const output::Section& section, const Pattern& pattern,
+                                                  const Function& function) const;
     [[nodiscard]] grammar::Description marker(std::string_view text) const;
     [[nodiscard]] bool must_match_schema(const Function& function) const;
     [[nodiscard]] bool takes_programs(const Function& function) const;

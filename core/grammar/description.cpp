@@ -6,6 +6,7 @@
 #include "core/grammar/schema/json_text.hpp"
 #include "core/grammar/vocabulary.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -60,7 +61,7 @@ private:
         case Notation::literal:
             return marked(description.text);
         case Notation::free_text:
-            return free_text(description);
+            return free_text(description.choices, description.not_begun, description.mentions);
         case Notation::space:
             return json_space(*language_, JsonSpacing::bounded);
         case Notation::sequence:
@@ -115,10 +116,28 @@ private:
                    : language_->repeat(all, description.min, description.max);
     }
 
-    Result<Expression> free_text(const Description& description) {
-        ETNA_TRY(Automaton texts, without(description.choices));
-        if (!description.not_begun.empty()) {
-            ETNA_TRY(const Expression begun, expression(description.not_begun));
+    /// Text without `marks` whose start after white space does not match `not_begun`, and after it any number
+    /// of mentions, each followed by such a text.
+    Result<Expression> free_text(const std::vector<std::string>& marks, const std::string& not_begun,
+                                 const std::vector<Mention>& mentions) {
+        ETNA_TRY(const Expression text, text_without(marks, not_begun));
+        std::vector<Expression> all;
+        for (const Mention& mention : mentions) {
+            const bool is_excluded = std::find(marks.begin(), marks.end(), mention.mark) != marks.end();
+            if (!is_excluded && !has_control_token(mention.mark))
+                continue; // a part of the text already
+            ETNA_TRY(const Expression after, text_without(marks, mention.not_before));
+            all.push_back(language_->sequence(std::array{marked(mention.mark), after}));
+        }
+        if (all.empty())
+            return text;
+        return language_->sequence(std::array{text, language_->repeat(language_->either(all), 0)});
+    }
+
+    Result<Expression> text_without(const std::vector<std::string>& marks, const std::string& not_begun) {
+        ETNA_TRY(Automaton texts, without(marks));
+        if (!not_begun.empty()) {
+            ETNA_TRY(const Expression begun, expression(not_begun));
             const Expression anything =
                 language_->repeat(language_->bytes(ByteSet::one(control_byte).complement()), 0);
             const Expression space = language_->repeat(language_->bytes(bytes_of(blanks)), 0);
@@ -133,6 +152,16 @@ private:
     Result<Expression> expression(std::string_view text) {
         const Alphabet alphabet = [&](const CodePoints& set) { return utf8(*language_, set); };
         return regex(*language_, text, alphabet, MatchMode::full);
+    }
+
+    [[nodiscard]] bool has_control_token(std::string_view text) const {
+        for (std::size_t begin = 0; begin < text.size(); ++begin) {
+            for (std::size_t size = 1; size <= text.size() - begin; ++size) {
+                if (vocabulary_->control_token(text.substr(begin, size)))
+                    return true;
+            }
+        }
+        return false;
     }
 
     /// A text in which each name of a control token is written as itself or as the token.
@@ -153,6 +182,10 @@ private:
 
     /// The closing mark, as text or as a control token, after anything that does not contain it.
     Result<Expression> reasoning_until(const Reasoning& reasoning) {
+        if (!reasoning.mentions.empty()) {
+            ETNA_TRY(const Expression open, open_reasoning(reasoning));
+            return language_->sequence(std::array{open, marked(reasoning.close)});
+        }
         ETNA_TRY(const Automaton thoughts, without(all_marks(reasoning)));
         Automaton closed = until(reasoning.close);
         if (!reasoning.without.empty()) {
@@ -167,6 +200,11 @@ private:
                                                               language_->literal(control_text(*token))));
     }
 
+    /// Reasoning that is not closed.
+    Result<Expression> open_reasoning(const Reasoning& reasoning) {
+        return free_text(all_marks(reasoning), {}, reasoning.mentions);
+    }
+
     /// `text`, after reasoning if there is any.
     Result<Expression> after_reasoning(const Description& description, Expression text) {
         const Reasoning& reasoning = *description.reasoning;
@@ -176,8 +214,8 @@ private:
         Expression thoughts = language_->sequence(std::array{closed, space, text});
         for (const Description& end : description.ends_reasoning) {
             ETNA_TRY(const Expression rest, write(end));
-            ETNA_TRY(const Automaton open, without(all_marks(reasoning)));
-            thoughts = language_->either(thoughts, language_->sequence(language_->accepted(open), rest));
+            ETNA_TRY(const Expression open, open_reasoning(reasoning));
+            thoughts = language_->either(thoughts, language_->sequence(open, rest));
         }
         if (reasoning.is_open)
             return thoughts;

@@ -24,12 +24,21 @@ enum class Notation : uint8_t {
     repeated,    ///< the only part, `min` to `max` times
 };
 
+/// A mark that a free text may contain although it is excluded, as itself or as a control token.
+struct Mention {
+    std::string mark;
+    /// A regex that must not match the start of the text after the mark and white space. Empty: none.
+    std::string not_before = {};
+    bool operator==(const Mention&) const = default;
+};
+
 /// A marked-up text that may precede the text that a grammar describes.
 struct Reasoning {
     std::string open;
     std::string close;
     bool is_open = false;                  ///< the text is already open and must be closed
     std::vector<std::string> without = {}; ///< marks that it must not contain
+    std::vector<Mention> mentions = {};
     bool operator==(const Reasoning&) const = default;
 };
 
@@ -39,10 +48,11 @@ struct Description {
     std::string text = {};
     std::vector<std::string> choices = {};
     std::string not_begun = {}; ///< of free text: a regex that must not match its start after white space
-    bool is_lenient = false;    ///< of a JSON Schema: keywords that cannot be enforced are dropped
-    bool is_compact = false;    ///< of a JSON Schema: no white space
-    Root root = Root::any;      ///< of a JSON Schema
-    Writing writing = {};       ///< of a JSON Schema
+    std::vector<Mention> mentions = {}; ///< of free text
+    bool is_lenient = false;            ///< of a JSON Schema: keywords that cannot be enforced are dropped
+    bool is_compact = false;            ///< of a JSON Schema: no white space
+    Root root = Root::any;              ///< of a JSON Schema
+    Writing writing = {};               ///< of a JSON Schema
     std::vector<Description> parts = {};
     uint32_t min = 0;
     uint32_t max = unbounded;

@@ -29,7 +29,8 @@ std::optional<std::string> text_of(const std::string& json) {
 
 CallObject::Step CallObject::feed(char byte) {
     const Phase before = scanner_.phase();
-    const bool at_top = scanner_.depth() == 1;
+    level_ = std::min(level_, std::max<std::size_t>(scanner_.depth(), 1));
+    const bool at_top = scanner_.depth() == level_;
     if (before == Phase::value && scanner_.depth() == 0 && byte != '{')
         return Step::bad;
     const Phase after = scanner_.feed(byte);
@@ -53,7 +54,7 @@ CallObject::Step CallObject::feed(char byte) {
         return after == Phase::done ? Step::done : Step::inside;
 
     const bool ends =
-        scanner_.depth() <= 1 && (after == Phase::next || after == Phase::done || after == Phase::key);
+        scanner_.depth() <= level_ && (after == Phase::next || after == Phase::done || after == Phase::key);
     const bool belongs = !(at_top && ends && before == Phase::in_number);
     if (belongs && streams_) {
         append_json_byte(arguments_, byte, before);
@@ -74,7 +75,7 @@ CallObject::Step CallObject::end_key() {
     } else if (is_any(key, members_->id)) {
         member_ = Member::id;
     } else {
-        member_ = Member::other;
+        member_ = key == "function" && level_ == 1 ? Member::function : Member::other;
     }
     is_odd_ = is_odd_ || (member_ == Member::other && key != "type");
     const bool twice =
@@ -83,6 +84,13 @@ CallObject::Step CallObject::end_key() {
 }
 
 CallObject::Step CallObject::begin_value(char byte) {
+    if (member_ == Member::function && byte == '{') {
+        member_ = Member::none;
+        level_ = 2;
+        return Step::inside;
+    }
+    if (member_ == Member::function && byte == '"')
+        member_ = name_.empty() ? Member::name : Member::other;
     in_value_ = true;
     text_.clear();
     if (member_ == Member::name && byte != '"')

@@ -10,7 +10,8 @@ namespace etna::output {
 
 constexpr std::size_t max_name_bytes = 256; ///< for names of functions, ids, keys and words
 
-/// Incremental parser for Field::object, byte by byte; extracts name, id and arguments in any order.
+/// Incremental parser for Field::object, byte by byte; extracts name, id and arguments in any order. They may
+/// also be the members of an object in a member "function", as in the messages of OpenAI's API.
 class CallObject {
 public:
     explicit CallObject(const Members& members) : members_(&members) {}
@@ -25,11 +26,19 @@ public:
     /// Whether the object has a member that calls do not have. Such an object is a call only after a marker.
     [[nodiscard]] bool is_odd() const { return is_odd_; }
 
+    /// Whether nothing but the opening brace has been read.
+    [[nodiscard]] bool is_empty() const { return scanner_.phase() == JsonScanner::Phase::first_key; }
+
+    /// Whether a name and complete arguments have been read, and only closing braces may be missing.
+    [[nodiscard]] bool lacks_only_braces() const {
+        return !name_.empty() && has_arguments_ && !in_value_ && scanner_.phase() == JsonScanner::Phase::next;
+    }
+
     /// Returns the arguments' JSON read since the last call.
     std::string take_arguments();
 
 private:
-    enum class Member : uint8_t { none, name, arguments, id, other };
+    enum class Member : uint8_t { none, name, arguments, id, function, other };
 
     Step end_key();
     Step begin_value(char byte);
@@ -38,6 +47,7 @@ private:
 
     const Members* members_;
     JsonScanner scanner_;
+    std::size_t level_ = 1;        ///< depth of the members: 2 in a member "function"
     Member member_ = Member::none; ///< the member whose value is being read
     bool in_value_ = false;
     std::string text_; ///< JSON of the key, or of the member's value

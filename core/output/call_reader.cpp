@@ -3,6 +3,23 @@
 #include <algorithm>
 
 namespace etna::output {
+namespace {
+
+/// Returns a word without quotes around it.
+std::string_view unquoted(std::string_view word) {
+    word = trim(word);
+    const bool is_quoted =
+        word.size() > 1 && word.front() == word.back() && (word[0] == '"' || word[0] == '\'');
+    return is_quoted ? trim(word.substr(1, word.size() - 2)) : word;
+}
+
+/// Returns the start of a name without the quote that may precede it.
+std::string_view name_start(std::string_view text) {
+    text = trim(text);
+    return text.substr(text.starts_with('"') || text.starts_with('\'') ? 1 : 0);
+}
+
+} // namespace
 
 void CallReader::start(const Start& start) {
     call_ = {};
@@ -10,8 +27,14 @@ void CallReader::start(const Start& start) {
     call_.begin = input_->offset();
     call_.certainty = start.certainty;
     call_.name = start.function;
-    call_.close = start.close;
-    if (is_tentative())
+    call_.section = &start.section;
+    followers_.clear();
+    for (const std::string_view open : start.section.open)
+        followers_.add(open);
+    for (const std::string_view text :
+         {start.section.close, start.pattern.front().text, start.pattern.back().text})
+        followers_.add(text);
+    if (call_.certainty == Certainty::needs_start || call_.certainty == Certainty::needs_end)
         out_->hold();
 }
 
@@ -34,16 +57,8 @@ CallReader::Progress CallReader::read_text() {
         const Match found = input_->match(text);
         if (found == Match::partial)
             return Progress::wait;
-        if (found == Match::no && part().presence == Presence::optional) {
-            ++call_.part;
-            return Progress::again;
-        }
-        if (found == Match::no && call_.is_complete) { // texts missing after a complete call do not matter
-            call_.part = call_.pattern->size();
-            return Progress::again;
-        }
         if (found == Match::no)
-            return Progress::failed;
+            return read_other_text();
         input_->skip(text.size());
     }
     if (part().field == Field::none) {
@@ -54,6 +69,29 @@ CallReader::Progress CallReader::read_text() {
     call_.in_field = true;
     enter_field();
     return Progress::again;
+}
+
+/// Handles a fixed text that is missing.
+CallReader::Progress CallReader::read_other_text() {
+    if (part().presence != Presence::required) {
+        call_.must_be_offered = call_.must_be_offered || part().presence == Presence::expected;
+        ++call_.part;
+        return Progress::again;
+    }
+    if (call_.is_complete) { // texts missing after a complete call do not matter
+        call_.part = call_.pattern->size();
+        return Progress::again;
+    }
+    if (call_.outer != nullptr || !call_.is_started || fields_follow())
+        return Progress::failed;
+    const MarkerMatch next = followers_.match(input_->rest(), input_->more());
+    const bool is_end = input_->rest().empty();
+    if (next.offset == 0 && !next.marker && !is_end)
+        return Progress::wait;
+    if (is_end ? is_tentative() || !call_.has_parameters : !next.marker)
+        return Progress::failed;
+    ++call_.part; // a text missing after the last parameter
+    return call_.part == call_.pattern->size() ? end_call() : Progress::again;
 }
 
 CallReader::Progress CallReader::end_pattern() {
@@ -95,7 +133,8 @@ bool CallReader::fields_follow() const {
 bool CallReader::begin_call() {
     if (call_.is_started)
         return true;
-    if (!is_function_name(call_.name) || (is_tentative() && !tools_->offers(call_.name)))
+    if (!is_function_name(call_.name) ||
+        ((is_tentative() || call_.must_be_offered) && !tools_->offers(call_.name)))
         return false;
     out_->begin_call(call_.name, call_.id);
     call_.sent_id = call_.id;
@@ -112,9 +151,10 @@ CallReader::Progress CallReader::end_call() {
     if (!begin_call())
         return Progress::failed;
     out_->end_call(call_.id == call_.sent_id ? std::string_view() : call_.id);
-    if (is_tentative())
+    if (call_.certainty == Certainty::needs_start || call_.certainty == Certainty::needs_end) {
         out_->release();
-    call_.certainty = Certainty::certain;
+        call_.certainty = Certainty::certain;
+    }
     call_.is_complete = true;
     return Progress::again;
 }
@@ -125,6 +165,7 @@ void CallReader::enter_field() {
     switch (part().field) {
     case Field::object:
         object_.emplace(syntax_->members);
+        notation_.reset();
         break;
     case Field::arguments:
         json_.emplace();
@@ -137,7 +178,7 @@ void CallReader::enter_field() {
         break;
     case Field::code:
         ends_.clear();
-        ends_.add(call_.close);
+        ends_.add(call_.section->close);
         for (const auto* const markers : {&syntax_->messages.open, &syntax_->messages.close}) {
             for (const auto marker : *markers)
                 ends_.add(marker);
@@ -154,12 +195,12 @@ void CallReader::collect_ends(std::size_t part) {
     for (; part < call_.pattern->size(); ++part) {
         const PatternPart& next = (*call_.pattern)[part];
         ends_.add(next.text);
-        if (next.presence == Presence::optional)
+        if (next.presence != Presence::required)
             continue;
         if (!trim(next.text).empty())
             return;
         if (next.field == Field::parameters) {
-            ends_.add(syntax_->parameter.front().text);
+            ends_.add(call_.section->parameter.front().text);
         } else if (next.field == Field::object || next.field == Field::arguments ||
                    next.field == Field::dictionary) {
             return ends_.add("{");
@@ -191,13 +232,16 @@ CallReader::Progress CallReader::read_field() {
 CallReader::Progress CallReader::read_word(Field field) {
     const MarkerMatch found = ends_.find(input_->rest(), input_->more());
     text_ += input_->take(found.offset);
-    if (text_.size() > max_name_bytes) {
+    const bool must_be_offered = field == Field::name && is_tentative();
+    const bool is_known =
+        found.marker ? tools_->offers(unquoted(text_)) : tools_->may_offer(name_start(text_));
+    if (text_.size() > max_name_bytes || (must_be_offered && !is_known)) {
         input_->seek(field_begin_);
         return Progress::failed;
     }
     if (!found.marker)
         return Progress::wait;
-    const auto word = trim(text_);
+    const auto word = unquoted(text_);
     if (field == Field::name) {
         call_.name = word;
     } else if (field == Field::id) {
@@ -213,8 +257,17 @@ CallReader::Progress CallReader::read_word(Field field) {
 }
 
 CallReader::Progress CallReader::read_object() {
+    if (notation_)
+        return read_python_object();
     auto step = CallObject::Step::inside;
     while (step == CallObject::Step::inside && !input_->rest().empty()) {
+        const bool is_python = object_->is_empty() && input_->rest().front() == '\'';
+        if (is_python && call_.certainty != Certainty::needs_start) {
+            text_ = "{";
+            notation_.emplace(std::string_view());
+            (void)notation_->feed('{');
+            return read_python_object();
+        }
         step = object_->feed(input_->rest().front());
         if (step != CallObject::Step::bad)
             input_->skip(1);
@@ -222,9 +275,33 @@ CallReader::Progress CallReader::read_object() {
             step = CallObject::Step::bad;
     }
     (void)deliver_object();
+    const bool is_cut = step == CallObject::Step::inside && input_->more() == More::none;
+    if (is_cut && call_.is_started && object_->lacks_only_braces())
+        return end_object();
     if (step == CallObject::Step::inside)
         return Progress::wait;
     return step == CallObject::Step::done ? end_object() : Progress::failed;
+}
+
+/// Reads an object in Python notation, which is converted when it is complete.
+CallReader::Progress CallReader::read_python_object() {
+    auto step = NotationScanner::Step::inside;
+    while (step == NotationScanner::Step::inside && !input_->rest().empty()) {
+        step = notation_->feed(input_->rest().front());
+        text_ += input_->take(1);
+    }
+    if (step == NotationScanner::Step::inside)
+        return Progress::wait;
+    notation_.reset();
+    const auto json = step == NotationScanner::Step::closed ? dictionary_to_json(text_, {}) : std::nullopt;
+    if (!json)
+        return Progress::failed;
+    object_.emplace(syntax_->members);
+    for (const char byte : *json) {
+        if (object_->feed(byte) == CallObject::Step::bad)
+            return Progress::failed;
+    }
+    return deliver_object() ? end_object() : Progress::failed;
 }
 
 /// Delivers the parts of an object that are final. Returns false if this is not a call.
@@ -327,7 +404,8 @@ CallReader::Progress CallReader::read_parameters() {
         return Progress::wait;
     const PatternPart* const next = following_part(); // its text takes precedence over a parameter's
     const Match end = next == nullptr ? Match::no : input_->match(next->text);
-    const Match parameter = end == Match::no ? input_->match(syntax_->parameter.front().text) : Match::no;
+    const Match parameter =
+        end == Match::no ? input_->match(call_.section->parameter.front().text) : Match::no;
     if (end == Match::partial || parameter == Match::partial)
         return Progress::wait;
     if (parameter == Match::no) {
@@ -336,7 +414,7 @@ CallReader::Progress CallReader::read_parameters() {
     }
     call_.outer = call_.pattern;
     call_.outer_part = call_.part;
-    call_.pattern = &syntax_->parameter;
+    call_.pattern = &call_.section->parameter;
     call_.part = 0;
     call_.in_field = false;
     value_ = {};
@@ -348,11 +426,20 @@ CallReader::Progress CallReader::read_value() {
         return Progress::wait;
     const MarkerMatch found = ends_.find(input_->rest(), input_->more());
     value_.text += input_->take(found.offset);
+    if (found.marker && !ends_value(found)) {
+        value_.text += input_->take(ends_[*found.marker].size());
+        return Progress::again;
+    }
     if (found.marker) {
-        if (value_.is_verbatim)
+        const bool is_closed = *found.marker < value_.closing_ends;
+        if (is_closed && value_.is_verbatim)
             input_->skip(ends_[*found.marker].size());
-        end_value();
-        return next_part();
+        end_value(is_closed);
+        if (is_closed)
+            return next_part();
+        call_.in_field = false; // the parameter's closing text is missing
+        call_.part = call_.pattern->size();
+        return Progress::again;
     }
     if (value_.types == string_type) { // stream all but a line break that may belong to the closing text
         const std::size_t held = value_.text.ends_with('\n') ? 1 : 0;
@@ -387,9 +474,8 @@ CallReader::Progress CallReader::begin_value() {
         value_.types =
             std::find(kinds.begin(), kinds.end(), value_.kind) != kinds.end() ? string_type : no_type;
     }
+    collect_value_ends();
     if (value_.is_verbatim) {
-        ends_.clear();
-        ends_.add(syntax_->verbatim_close);
         value_.types = value_.types == no_type ? uint8_t{string_type} : value_.types;
     }
     out_->arguments(call_.has_parameters ? ", " : "{");
@@ -399,10 +485,46 @@ CallReader::Progress CallReader::begin_value() {
     return Progress::again;
 }
 
-void CallReader::end_value() {
+/// Collects the texts that end a value: its closing text, and those that end it if that is missing.
+void CallReader::collect_value_ends() {
+    if (value_.is_verbatim) {
+        ends_.clear();
+        ends_.add(syntax_->verbatim_close);
+    }
+    value_.closing_ends = ends_.size();
+    if (call_.terminators.empty()) {
+        std::vector<std::string> declared;
+        if (const Tools::Parameters* const all = tools_->parameters_of(call_.name)) {
+            for (const auto& [name, types] : *all)
+                declared.push_back(name);
+        }
+        call_.terminators = value_terminators(*call_.section, *call_.outer, declared);
+        if (!call_.terminators.empty())
+            call_.closes = call_closes(*call_.section, *call_.outer);
+    }
+    if (!value_.is_verbatim) {
+        for (const std::string& text : call_.terminators)
+            ends_.add(text);
+    }
+    value_.terminator_ends = ends_.size();
+    if (!value_.is_verbatim) {
+        for (const std::string_view close : call_.closes)
+            ends_.add(close);
+    }
+}
+
+/// A text that closes the call is a part of the value, unless it ends the output.
+bool CallReader::ends_value(const MarkerMatch& found) const {
+    if (*found.marker < value_.terminator_ends)
+        return true;
+    const auto after = input_->rest().substr(ends_[*found.marker].size());
+    return input_->more() == More::none && trim(after).empty();
+}
+
+void CallReader::end_value(bool is_closed) {
     std::string_view text = value_.text;
     const PatternPart* const next = following_part();
-    const bool line_ends = next != nullptr && next->text.starts_with('\n');
+    const bool line_ends = !is_closed || (next != nullptr && next->text.starts_with('\n'));
     if (line_ends && !value_.is_verbatim && text.ends_with('\n'))
         text.remove_suffix(1);
     if (value_.types != string_type)

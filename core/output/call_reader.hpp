@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::output {
 
@@ -29,13 +30,14 @@ public:
         certain,     ///< immediately
         needs_end,   ///< once the call is complete; until then it may prove to be something else
         needs_start, ///< once it names an offered function and has arguments
+        held,        ///< by the caller, who holds them back; the call must name an offered function
     };
 
     struct Start {
-        const Pattern& pattern; ///< borrowed
+        const Section& section; ///< borrowed
+        const Pattern& pattern; ///< borrowed; one of the section's
         Certainty certainty = Certainty::certain;
         std::string_view function; ///< known from a message header; may be empty
-        std::string_view close;    ///< end of the section, which also ends a program
     };
 
     /// Starts a call at the read position.
@@ -60,6 +62,7 @@ public:
 private:
     // Fixed texts, start and end of the call
     Progress read_text();
+    Progress read_other_text();
     Progress end_pattern();
     Progress next_part();
     [[nodiscard]] const PatternPart& part() const { return (*call_.pattern)[call_.part]; }
@@ -74,6 +77,7 @@ private:
     Progress read_field();
     Progress read_word(Field field);
     Progress read_object();
+    Progress read_python_object();
     bool deliver_object();
     Progress end_object();
     Progress read_arguments();
@@ -85,7 +89,9 @@ private:
     Progress read_parameters();
     Progress read_value();
     Progress begin_value();
-    void end_value();
+    void collect_value_ends();
+    [[nodiscard]] bool ends_value(const MarkerMatch& found) const;
+    void end_value(bool is_closed);
 
     struct Call {
         const Pattern* pattern = nullptr;
@@ -101,13 +107,18 @@ private:
         std::string name;
         std::string id;
         std::string sent_id;
-        std::string_view close;
+        const Section* section = nullptr;
+        bool must_be_offered = false;         ///< see Presence::expected
+        std::vector<std::string> terminators; ///< see value_terminators(); collected for the first value
+        std::vector<std::string_view> closes; ///< see call_closes(); collected with them
     };
 
     struct Value {
         bool is_started = false;
         bool is_verbatim = false;
-        uint8_t types = no_type; ///< strings are streamed, other values are sent when complete
+        std::size_t closing_ends = 0;    ///< the first of ends_: the value's own closing text
+        std::size_t terminator_ends = 0; ///< ends_ up to here, with the terminators; call_closes() follow
+        uint8_t types = no_type;         ///< strings are streamed, other values are sent when complete
         std::string key;
         std::string kind;
         std::string text; ///< the complete value; for strings, the held-back part
@@ -119,7 +130,8 @@ private:
     EventWriter* out_;
     Call call_;
     Value value_;
-    MarkerSet ends_; ///< markers that end the field
+    MarkerSet ends_;      ///< markers that end the field
+    MarkerSet followers_; ///< texts that may follow a call whose closing texts are missing
     std::optional<CallObject> object_;
     std::optional<JsonScanner> json_;
     std::optional<NotationScanner> notation_;

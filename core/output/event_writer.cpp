@@ -7,101 +7,107 @@
 namespace etna::output {
 
 void EventWriter::text(EventKind kind, std::string_view text) {
-    space_kind_ = kind;
+    at_.space_kind = kind;
     const auto last = text.find_last_not_of(white_space);
     if (last == std::string_view::npos) {
-        space_ += text;
+        at_.space += text;
         return;
     }
-    last_space_.clear();
+    at_.last_space.clear();
     std::string piece;
-    if (!in_span_) {
+    if (!at_.in_span) {
         const auto first = text.find_first_not_of(white_space);
-        space_ += text.substr(0, first);
+        at_.space += text.substr(0, first);
         text.remove_prefix(first);
-        if (after_marker_) { // white space on the text's own line is its indentation
-            const auto line_end = space_.rfind('\n');
-            space_.erase(0, line_end == std::string::npos ? space_.size() : line_end + 1);
+        if (at_.after_marker) { // white space on the text's own line is its indentation
+            const auto line_end = at_.space.rfind('\n');
+            at_.space.erase(0, line_end == std::string::npos ? at_.space.size() : line_end + 1);
         }
-        bool& has_some = kind == EventKind::content ? has_content_ : has_reasoning_;
+        bool& has_some = kind == EventKind::content ? at_.has_content : at_.has_reasoning;
         if (has_some)
             piece = "\n\n";
         has_some = true;
-        in_span_ = true;
+        at_.in_span = true;
     }
-    piece += space_;
+    piece += at_.space;
     const auto end = text.find_last_not_of(white_space) + 1;
     piece += text.substr(0, end);
-    space_ = text.substr(end);
+    at_.space = text.substr(end);
     add(kind, piece);
 }
 
 void EventWriter::add_marker() {
-    space_.clear();
-    in_span_ = false;
-    after_marker_ = true;
+    at_.space.clear();
+    at_.in_span = false;
+    at_.after_marker = true;
 }
 
 void EventWriter::end_message() {
-    std::string last = in_span_ && space_kind_ == EventKind::content ? std::move(space_) : std::string();
+    std::string last =
+        at_.in_span && at_.space_kind == EventKind::content ? std::move(at_.space) : std::string();
     add_marker();
-    last_space_ = std::move(last);
+    at_.last_space = std::move(last);
 }
 
 void EventWriter::flush_space() {
-    if (!last_space_.empty()) {
-        add(EventKind::content, last_space_);
-    } else if (!space_.empty() && (in_span_ || !after_marker_)) {
-        add(space_kind_, space_);
+    if (!at_.last_space.empty()) {
+        add(EventKind::content, at_.last_space);
+    } else if (!at_.space.empty() && (at_.in_span || !at_.after_marker)) {
+        add(at_.space_kind, at_.space);
     }
-    last_space_.clear();
-    space_.clear();
+    at_.last_space.clear();
+    at_.space.clear();
 }
 
 void EventWriter::end_unopened_reasoning() {
-    if (has_content_ && !has_reasoning_ && calls_ == 0) {
+    if (at_.has_content && !at_.has_reasoning && at_.calls == 0) {
         target().push_back(
             {.kind = EventKind::content_was_reasoning, .call = 0, .text = {}, .name = {}, .id = {}});
-        has_content_ = false;
+        at_.has_content = false;
     }
-    has_reasoning_ = true;
+    at_.has_reasoning = true;
     add_marker();
 }
 
 void EventWriter::begin_call(std::string_view name, std::string_view id) {
-    last_space_.clear();
-    closing_brace_.clear();
+    at_.last_space.clear();
+    at_.closing_brace.clear();
     target().push_back({.kind = EventKind::call_started,
-                        .call = calls_,
+                        .call = at_.calls,
                         .text = {},
                         .name = std::string(name),
                         .id = std::string(id)});
 }
 
 void EventWriter::arguments(std::string_view json) {
-    const std::string text = std::exchange(closing_brace_, {}) + std::string(json);
+    const std::string text = std::exchange(at_.closing_brace, {}) + std::string(json);
     const std::size_t last = text.find_last_not_of(white_space);
     const std::size_t end = last != std::string::npos && text[last] == '}' ? last : text.size();
-    closing_brace_ = text.substr(end);
+    at_.closing_brace = text.substr(end);
     if (end > 0)
         add(EventKind::call_arguments, std::string_view(text).substr(0, end));
 }
 
 void EventWriter::end_call(std::string_view late_id) {
-    if (!closing_brace_.empty())
-        add(EventKind::call_arguments, std::exchange(closing_brace_, {}));
-    target().push_back(
-        {.kind = EventKind::call_done, .call = calls_, .text = {}, .name = {}, .id = std::string(late_id)});
-    ++calls_;
+    if (!at_.closing_brace.empty())
+        add(EventKind::call_arguments, std::exchange(at_.closing_brace, {}));
+    target().push_back({.kind = EventKind::call_done,
+                        .call = at_.calls,
+                        .text = {},
+                        .name = {},
+                        .id = std::string(late_id)});
+    ++at_.calls;
 }
 
 void EventWriter::break_call(std::string_view raw) {
     target().push_back(
-        {.kind = EventKind::call_broken, .call = calls_, .text = std::string(raw), .name = {}, .id = {}});
-    ++calls_;
+        {.kind = EventKind::call_broken, .call = at_.calls, .text = std::string(raw), .name = {}, .id = {}});
+    ++at_.calls;
 }
 
 void EventWriter::hold() {
+    if (!holding_)
+        before_hold_ = at_;
     holding_ = true;
 }
 
@@ -112,6 +118,8 @@ void EventWriter::release() {
 }
 
 void EventWriter::discard() {
+    if (holding_)
+        at_ = std::move(before_hold_);
     held_.clear();
     holding_ = false;
 }
@@ -122,7 +130,7 @@ void EventWriter::add(EventKind kind, std::string_view text) {
         events.back().text += text;
     } else {
         events.push_back({.kind = kind,
-                          .call = kind == EventKind::call_arguments ? calls_ : 0,
+                          .call = kind == EventKind::call_arguments ? at_.calls : 0,
                           .text = std::string(text),
                           .name = {},
                           .id = {}});

@@ -15,7 +15,7 @@ namespace etna::output {
 class EventWriter {
 public:
     enum class Before { nothing, marker };
-    explicit EventWriter(Before before) : after_marker_(before == Before::marker) {}
+    explicit EventWriter(Before before) { at_.after_marker = before == Before::marker; }
 
     /// Content or reasoning, as the model wrote it.
     void text(EventKind kind, std::string_view text);
@@ -27,7 +27,7 @@ public:
     void end_message();
 
     /// Whether content other than white space has been written.
-    [[nodiscard]] bool has_content() const { return has_content_; }
+    [[nodiscard]] bool has_content() const { return at_.has_content; }
 
     /// Emits the held-back trailing white space: no marker follows it.
     void flush_space();
@@ -43,7 +43,8 @@ public:
     void end_call(std::string_view late_id);
     void break_call(std::string_view raw); ///< ends the open call, or adds a broken call without call_started
 
-    /// Holds back subsequent events until release() emits them or discard() discards them.
+    /// Holds back subsequent events until release() emits them, or discard() discards them and everything
+    /// else since the first hold(). Does nothing if events are held back.
     void hold();
     void release();
     void discard();
@@ -55,18 +56,24 @@ private:
     void add(EventKind kind, std::string_view text);
     std::vector<Event>& target() { return holding_ ? held_ : events_; }
 
+    /// What the next event depends on.
+    struct Position {
+        std::string space; ///< pending white space, emitted only if text follows
+        EventKind space_kind = EventKind::content;
+        std::string last_space;    ///< at the end of a message, emitted only if nothing follows
+        bool after_marker = false; ///< the next span follows a marker
+        bool in_span = false;
+        bool has_content = false;
+        bool has_reasoning = false;
+        std::string closing_brace; ///< of the open call's arguments, with white space after it
+        std::size_t calls = 0;     ///< completed or broken
+    };
+
     std::vector<Event> events_;
     std::vector<Event> held_;
+    Position at_;
+    Position before_hold_;
     bool holding_ = false;
-    std::string space_; ///< pending white space, emitted only if text follows
-    EventKind space_kind_ = EventKind::content;
-    std::string last_space_; ///< at the end of a message, emitted only if nothing follows
-    bool after_marker_;      ///< the next span follows a marker
-    bool in_span_ = false;
-    bool has_content_ = false;
-    bool has_reasoning_ = false;
-    std::string closing_brace_; ///< of the open call's arguments, with white space after it
-    std::size_t calls_ = 0;     ///< completed or broken
 };
 
 } // namespace etna::output

@@ -16,6 +16,12 @@ std::string_view trim(std::string_view text);
 /// A stray closing tag is hidden from the user.
 bool is_tag(std::string_view close);
 
+/// What begins and ends a block of code.
+constexpr std::string_view fence = "```";
+inline bool is_fence(std::string_view marker) {
+    return marker.starts_with(fence);
+}
+
 /// Whether a text starts with a marker; `partial`: the text is too short to decide.
 enum class Match { no, partial, yes };
 Match match_prefix(std::string_view text, std::string_view marker);
@@ -24,6 +30,7 @@ Match match_prefix(std::string_view text, std::string_view marker);
 struct MarkerMatch {
     std::size_t offset = 0;            ///< the text's size: no marker
     std::optional<std::size_t> marker; ///< index of the marker; empty with offset < size: undecided
+    bool is_line_start = false;        ///< not a marker, but the start of a line
 };
 
 /// Whether the text may be extended by later chunks.
@@ -38,7 +45,8 @@ public:
     [[nodiscard]] std::size_t size() const { return markers_.size(); }
 
     /// Finds the first marker in `text`; the longest of several at the same offset.
-    [[nodiscard]] MarkerMatch find(std::string_view text, More more) const;
+    /// Also stops, without a marker, at the start of a line that begins with one of `line_starts`.
+    [[nodiscard]] MarkerMatch find(std::string_view text, More more, std::string_view line_starts = {}) const;
 
     /// Matches a marker at the start of `text`: `offset` is 0, or the size if no marker matches.
     [[nodiscard]] MarkerMatch match(std::string_view text, More more) const;

@@ -40,6 +40,7 @@ private:
     bool code_point(std::string& text, std::size_t digits);
     bool number();
     bool word();
+    bool undelimited();
     bool list(char close, std::size_t depth);
     bool dictionary(std::size_t depth);
     bool key(std::size_t depth);
@@ -81,6 +82,8 @@ bool Converter::value(std::size_t depth) {
         return list(')', depth);
     if (take('{'))
         return dictionary(depth);
+    if (!string_delimiter_.empty())
+        return undelimited();
     if (is_ascii_digit(first) || first == '-' || first == '+' || first == '.')
         return number();
     return word();
@@ -198,6 +201,18 @@ bool Converter::word() {
     return true;
 }
 
+/// Where strings have delimiters, a value without them may still be a string.
+bool Converter::undelimited() {
+    const auto end = std::min(rest_.find_first_of(",]}"), rest_.size());
+    const auto text = trim(rest_.substr(0, end));
+    rest_.remove_prefix(end);
+    if (text.empty())
+        return false;
+    const auto literal = literal_to_json(text);
+    json += literal ? *literal : json_string(text);
+    return true;
+}
+
 bool Converter::list(char close, std::size_t depth) {
     json += '[';
     bool first = true;
@@ -267,10 +282,13 @@ bool Converter::keywords() {
 NotationScanner::Step NotationScanner::feed(char byte) {
     if (quote_ != 0)
         return string_byte(byte);
-    if (!string_delimiter_.empty()) {
+    const bool in_delimiter = delimiter_bytes_ > 0 && byte == string_delimiter_[delimiter_bytes_];
+    if (!string_delimiter_.empty())
         track_delimiter(byte);
-    } else if (byte == '"' || byte == '\'') {
+    if (!in_delimiter && (byte == '"' || (byte == '\'' && string_delimiter_.empty()))) {
         quote_ = byte;
+        delimiter_bytes_ = 0;
+        is_plain_ = true;
     }
     if (byte == '(' || byte == '[' || byte == '{') {
         if (open_.size() == max_depth)
@@ -288,7 +306,7 @@ NotationScanner::Step NotationScanner::feed(char byte) {
 }
 
 NotationScanner::Step NotationScanner::string_byte(char byte) {
-    if (!string_delimiter_.empty()) {
+    if (!is_plain_) {
         track_delimiter(byte);
         return Step::inside;
     }
@@ -311,6 +329,7 @@ void NotationScanner::track_delimiter(char byte) {
     if (delimiter_bytes_ < string_delimiter_.size())
         return;
     delimiter_bytes_ = 0;
+    is_plain_ = false;
     quote_ = quote_ == 0 ? '"' : '\0';
 }
 

@@ -14,7 +14,7 @@ class NotationScanner {
 public:
     static constexpr std::size_t max_depth = 256;
 
-    /// `string_delimiter` delimits strings; empty: ' and " delimit them, with backslash escapes.
+    /// `string_delimiter` delimits strings, and " too, with backslash escapes; empty: ' and " delimit them.
     explicit NotationScanner(std::string_view string_delimiter) : string_delimiter_(string_delimiter) {}
 
     enum class Step : uint8_t {
@@ -33,6 +33,7 @@ private:
     std::size_t delimiter_bytes_ = 0; ///< matched bytes of the marker
     std::string open_;                ///< closing brackets of the open ones
     char quote_ = 0;                  ///< 0: outside strings
+    bool is_plain_ = false;           ///< the string is between quotes, not delimiters
     bool escaped_ = false;
 };
 
@@ -44,7 +45,8 @@ std::optional<std::string> keywords_to_json(std::string_view text);
 /// spelling of the constants.
 std::optional<std::string> literal_to_json(std::string_view text);
 
-/// Converts {city:<marker>Oslo<marker>,days:3} to {"city": "Oslo", "days": 3}.
+/// Converts {city:<marker>Oslo<marker>,days:3} to {"city": "Oslo", "days": 3}. A value without delimiters
+/// that is not a literal is a string too.
 std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_delimiter);
 
 } // namespace etna::output

@@ -53,19 +53,13 @@ bool applies(const Route& route, std::string_view channel, std::string_view reci
            (route.recipient.empty() || right_recipient) && (!route.addressed || !recipient.empty());
 }
 
-bool is_code(const Pattern& pattern) {
-    return pattern.front().field == Field::code;
-}
-
 constexpr std::size_t max_header_bytes = 1024;
-
-/// Minimum size of a closing text that ends a broken call; a shorter one also occurs inside calls.
-constexpr std::size_t shortest_close = 4;
 
 } // namespace
 
 OutputMachine::OutputMachine(const Syntax& syntax, Tools tools, const ParserOptions& options)
     : syntax_(syntax), tools_(std::move(tools)), is_structured_(options.is_structured),
+      has_strict_calls_(options.has_strict_calls),
       out_(options.start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::marker),
       call_(syntax_, tools_, input_, out_) {
     const Start start = options.start;
@@ -103,7 +97,8 @@ std::span<const Event> OutputMachine::finish(Ending ending) {
     if (state_ == State::content && input_.rest().empty() && !may_come_before_call)
         out_.flush_space();
     const bool is_empty_section = state_ == State::section && section_calls_ == 0;
-    if (is_empty_section || state_ == State::broken || (state_ == State::call && !call_.is_complete())) {
+    if (attempt_.lacks != Proof::none || is_empty_section || state_ == State::broken ||
+        (state_ == State::call && !call_.is_complete())) {
         out_.discard();
         out_.break_call(input_.from(retained_));
     }
@@ -138,6 +133,8 @@ void OutputMachine::forget_consumed() {
     const std::size_t count = input_.erase_before(retained_);
     call_.shift_offsets(count);
     shift(header_begin_, count);
+    shift(calls_end_, count);
+    shift(attempt_.begin, count);
     if (retained_ != not_retained)
         shift(retained_, count);
 }
@@ -150,14 +147,15 @@ void OutputMachine::collect_markers() {
     };
     using Kind = Meaning::Kind;
     for (std::size_t i = 0; i < syntax_.sections.size() && !tools_.empty(); ++i) {
-        for (const auto open : syntax_.sections[i].open)
+        const Section& section = syntax_.sections[i];
+        for (const auto open : section.open)
             add(open, {Kind::section, i});
-        if (syntax_.sections[i].open.empty())
-            unmarked_ = &syntax_.sections[i];
+        if (section.open.empty() && !has_strict_calls_)
+            line_starts_ = "{[";
     }
     for (const auto& section : syntax_.sections) {
-        if (tools_.empty())
-            break;
+        if (tools_.empty() || section.origin == Origin::foreign)
+            continue;
         for (const auto& call : section.calls) {
             if (is_tag(call.back().text))
                 add(call.back().text, {Kind::hidden});
@@ -168,6 +166,8 @@ void OutputMachine::collect_markers() {
     const bool is_plain = is_structured_ && tools_.empty();
     for (std::size_t i = 0; i < syntax_.hidden.size() && !is_plain; ++i)
         add(syntax_.hidden[i], {Kind::hidden});
+    for (std::size_t i = 0; i < syntax_.answer.size() && !is_plain; ++i)
+        add(syntax_.answer[i].close, {Kind::answer_close, i});
     for (const auto marker : syntax_.messages.open)
         add(marker, {Kind::message_open});
     for (const auto marker : syntax_.messages.close)
@@ -185,6 +185,7 @@ void OutputMachine::collect_markers() {
 void OutputMachine::enter_content() {
     state_ = State::content;
     at_span_start_ = true;
+    in_block_ = false;
     retained_ = not_retained;
 }
 
@@ -196,25 +197,32 @@ OutputMachine::Progress OutputMachine::read_content() {
         if (input_.rest().empty())
             return Progress::wait;
         Progress progress = Progress::again;
-        if (reasoning_opens(progress))
+        if (reasoning_opens(progress) || answer_opens(progress))
             return progress;
-        const char first = input_.rest().front();
-        if (unmarked_ != nullptr &&
-            (first == '{' || (first == '[' && unmarked_->brackets != Brackets::none))) {
-            retain_from_here();
-            enter_section(*unmarked_);
-            return Progress::again;
-        }
     }
-    const MarkerMatch found = content_markers_.find(input_.rest(), input_.more());
-    if (found.offset > 0) {
-        out_.text(EventKind::content, input_.take(found.offset));
-        at_span_start_ = false;
-    }
-    if (!found.marker)
+    if (input_.rest().empty())
         return Progress::wait;
-    enter_marker(*found.marker);
-    return Progress::again;
+    const MarkerMatch here = content_markers_.match(input_.rest(), input_.more());
+    const bool at_start = at_span_start_ || (at_line_start_ && !in_block_);
+    if (here.offset != 0 && at_start && begin_unmarked())
+        return Progress::again;
+    const MarkerMatch found = content_markers_.find(input_.rest(), input_.more(), line_starts_);
+    if (found.offset > 0)
+        take_content(found.offset);
+    if (found.marker)
+        enter_marker(*found.marker);
+    return found.marker || found.is_line_start ? Progress::again : Progress::wait;
+}
+
+void OutputMachine::take_content(std::size_t bytes) {
+    const auto text = input_.take(bytes);
+    out_.text(EventKind::content, text);
+    const auto last_line = text.rfind('\n');
+    const bool begins_blank = last_line != std::string_view::npos || is_line_blank_ || at_span_start_;
+    is_line_blank_ = begins_blank && trim(text.substr(last_line + 1)).empty();
+    at_line_start_ = text.ends_with('\n');
+    at_span_start_ = false;
+    is_after_reasoning_ = false;
 }
 
 /// Whether reasoning opens here. Also true, with `progress` set to wait, if more text is needed to decide.
@@ -232,15 +240,41 @@ bool OutputMachine::reasoning_opens(Progress& progress) {
     return true;
 }
 
+/// As reasoning_opens(), for the markers around an answer.
+bool OutputMachine::answer_opens(Progress& progress) {
+    for (const AnswerMarkers& pair : syntax_.answer) {
+        const bool is_plain = is_structured_ && tools_.empty();
+        if (is_plain || !(pair.expected || is_after_reasoning_))
+            continue;
+        const Match found = input_.match(pair.open);
+        if (found == Match::no)
+            continue;
+        progress = found == Match::yes ? Progress::again : Progress::wait;
+        if (found == Match::yes) {
+            input_.skip(pair.open.size());
+            out_.add_marker();
+            answer_close_ = pair.close;
+        }
+        return true;
+    }
+    return false;
+}
+
 void OutputMachine::enter_marker(std::size_t marker) {
     const Meaning meaning = meanings_[marker];
+    const std::string_view text = content_markers_[marker];
+    const bool is_section = meaning.kind == Meaning::Kind::section;
+    const bool is_text = (is_section && !begin_marked(meaning.index, text, State::content)) ||
+                         (meaning.kind == Meaning::Kind::answer_close && text != answer_close_);
+    if (is_text) {
+        in_block_ = in_block_ && !(is_fence(text) && is_line_blank_);
+        return take_content(text.size());
+    }
+    if (is_section)
+        return;
     retain_from_here();
-    input_.skip(content_markers_[marker].size());
+    input_.skip(text.size());
     switch (meaning.kind) {
-    case Meaning::Kind::section:
-        out_.add_marker();
-        enter_section(syntax_.sections[meaning.index]);
-        break;
     case Meaning::Kind::message_open:
         enter_header();
         break;
@@ -251,12 +285,16 @@ void OutputMachine::enter_marker(std::size_t marker) {
     case Meaning::Kind::reasoning_close:
         out_.end_unopened_reasoning();
         enter_content();
+        is_after_reasoning_ = true;
         break;
     case Meaning::Kind::message_close:
         out_.end_message();
         enter_content();
         break;
-    case Meaning::Kind::hidden:
+    case Meaning::Kind::answer_close:
+        answer_close_ = {};
+        [[fallthrough]];
+    default:
         out_.add_marker();
         enter_content();
         break;
@@ -268,20 +306,15 @@ void OutputMachine::enter_reasoning(std::string_view close) {
     state_ = State::reasoning;
     retained_ = not_retained;
     reasoning_markers_.clear();
-    reasoning_markers_.add(close);
+    reasoning_meanings_.clear();
+    add_reasoning_marker(close, {Meaning::Kind::reasoning_close});
     const bool any_expected = std::any_of(syntax_.reasoning.begin(), syntax_.reasoning.end(),
                                           [](const ReasoningMarkers& pair) { return pair.expected; });
     for (const auto& pair : syntax_.reasoning) {
         if (close.empty() && (pair.expected || !any_expected))
-            reasoning_markers_.add(pair.close);
+            add_reasoning_marker(pair.close, {Meaning::Kind::reasoning_close});
     }
-    closes_ = reasoning_markers_.size();
-    for (const auto& section : syntax_.sections) {
-        for (const auto open : section.open) {
-            if (syntax_.call_ends_reasoning && !tools_.empty())
-                reasoning_markers_.add(open);
-        }
-    }
+    add_sections_to_reasoning();
 }
 
 /// Enters a message body that is not content; it ends at the next message marker.
@@ -289,11 +322,29 @@ void OutputMachine::enter_message_text(State state) {
     state_ = state;
     retained_ = not_retained;
     reasoning_markers_.clear();
-    closes_ = 0;
+    reasoning_meanings_.clear();
     for (const auto close : syntax_.messages.close)
-        reasoning_markers_.add(close);
+        add_reasoning_marker(close, {Meaning::Kind::reasoning_close});
     for (const auto open : syntax_.messages.open)
-        reasoning_markers_.add(open);
+        add_reasoning_marker(open, {Meaning::Kind::message_open});
+    if (state == State::reasoning)
+        add_sections_to_reasoning();
+}
+
+void OutputMachine::add_reasoning_marker(std::string_view marker, Meaning meaning) {
+    if (trim(marker).empty())
+        return;
+    reasoning_markers_.add(marker);
+    reasoning_meanings_.push_back(meaning);
+}
+
+void OutputMachine::add_sections_to_reasoning() {
+    for (std::size_t i = 0; i < syntax_.sections.size() && !tools_.empty(); ++i) {
+        for (const auto open : syntax_.sections[i].open) {
+            if (syntax_.sections[i].origin == Origin::own || !is_fence(open))
+                add_reasoning_marker(open, {Meaning::Kind::section, i});
+        }
+    }
 }
 
 OutputMachine::Progress OutputMachine::read_reasoning() {
@@ -303,9 +354,17 @@ OutputMachine::Progress OutputMachine::read_reasoning() {
         out_.text(EventKind::reasoning, text);
     if (!found.marker)
         return Progress::wait;
-    if (*found.marker < closes_)
-        input_.skip(reasoning_markers_[*found.marker].size());
+    const Meaning meaning = reasoning_meanings_[*found.marker];
+    const std::string_view marker = reasoning_markers_[*found.marker];
+    if (meaning.kind == Meaning::Kind::section) {
+        if (!begin_marked(meaning.index, marker, State::reasoning))
+            out_.text(EventKind::reasoning, input_.take(marker.size()));
+        return Progress::again;
+    }
+    if (meaning.kind == Meaning::Kind::reasoning_close)
+        input_.skip(marker.size());
     out_.add_marker();
+    is_after_reasoning_ = state_ == State::reasoning;
     enter_content();
     return Progress::again;
 }
@@ -393,239 +452,6 @@ bool OutputMachine::follow(const Route& route, std::string_view recipient) {
         enter_message_text(route.audience == Audience::model ? State::reasoning : State::dropped);
     }
     return true;
-}
-
-/// Precondition: retained_ is the offset of the section's first marker.
-void OutputMachine::enter_section(const Section& section) {
-    state_ = State::section;
-    section_ = &section;
-    section_calls_ = 0;
-    bracketed_ = false;
-    brackets_closed_ = false;
-    separated_ = false;
-}
-
-void OutputMachine::leave_section() {
-    out_.add_marker();
-    if (section_ == &message_section_) {
-        enter_message_text(State::dropped);
-    } else {
-        enter_content();
-    }
-}
-
-OutputMachine::Progress OutputMachine::progress_after(Match match) {
-    return match == Match::yes ? Progress::again : Progress::wait;
-}
-
-OutputMachine::Progress OutputMachine::read_section() {
-    if (!input_.skip_space())
-        return Progress::wait;
-    if (const Match part = section_part(); part != Match::no)
-        return progress_after(part);
-    const bool may_end = section_calls_ > 0 && !separated_ && !bracketed_;
-    if (may_end && section_->close.empty()) {
-        leave_section();
-        return Progress::again;
-    }
-    if (const Match call = choose_call(); call != Match::no)
-        return progress_after(call);
-    return read_other_than_call();
-}
-
-/// Consumes a bracket, separator or close. `yes`: consumed one; `partial`: more text is needed to decide.
-Match OutputMachine::section_part() {
-    const bool outside = section_calls_ == 0 && !bracketed_ && !brackets_closed_;
-    if (outside && section_->brackets != Brackets::none && input_.rest().starts_with('[')) {
-        input_.skip(1);
-        bracketed_ = true;
-        return Match::yes;
-    }
-    if (bracketed_ && input_.rest().starts_with(']')) {
-        input_.skip(1);
-        bracketed_ = false;
-        brackets_closed_ = true;
-        return Match::yes;
-    }
-    if (!section_->close.empty()) {
-        const Match close = input_.match(section_->close);
-        if (close == Match::yes) {
-            input_.skip(trim(section_->close).size());
-            leave_section();
-        }
-        if (close != Match::no)
-            return close;
-    }
-    if (section_->separator.empty() || trim(section_->separator).empty() || section_calls_ == 0 ||
-        brackets_closed_ || separated_)
-        return Match::no;
-    const Match separator = input_.match(section_->separator);
-    if (separator == Match::yes) {
-        input_.skip(trim(section_->separator).size());
-        separated_ = true;
-    }
-    return separator;
-}
-
-Match OutputMachine::choose_call() {
-    if (brackets_closed_)
-        return Match::no;
-    for (const auto& pattern : section_->calls) {
-        const Match begins = may_begin(pattern);
-        if (begins == Match::yes)
-            enter_call(pattern);
-        if (begins != Match::no)
-            return begins;
-    }
-    return Match::no;
-}
-
-Match OutputMachine::may_begin(const Pattern& pattern) const {
-    if (input_.rest().empty())
-        return Match::no;
-    for (const auto& part : pattern) {
-        if (trim(part.text).empty())
-            return may_begin(part.field) ? Match::yes : Match::no;
-        const Match begins = input_.match(part.text);
-        if (begins != Match::no || part.presence == Presence::required)
-            return begins;
-    }
-    return Match::no;
-}
-
-bool OutputMachine::may_begin(Field field) const {
-    const char first = input_.rest().front();
-    const auto& code_names = syntax_.code.names;
-    switch (field) {
-    case Field::object:
-    case Field::arguments:
-    case Field::dictionary:
-        return first == '{';
-    case Field::code:
-        return section_ != &message_section_ ||
-               std::find(code_names.begin(), code_names.end(), function_) != code_names.end();
-    default:
-        return is_function_name({&first, 1});
-    }
-}
-
-/// Handles a section that continues with something other than a call, or ends.
-OutputMachine::Progress OutputMachine::read_other_than_call() {
-    if (section_calls_ > 0 && !bracketed_) {
-        const MarkerMatch found =
-            content_markers_.match(input_.rest(), input_.more()); // the section's close is missing
-        if (found.offset == 0 && !found.marker && !input_.rest().empty())
-            return Progress::wait;
-        if (found.marker || input_.rest().empty()) {
-            leave_section();
-            return Progress::again;
-        }
-        if (input_.rest().find_first_of("}])") == 0) { // skip a surplus closing bracket
-            input_.skip(1);
-            return Progress::again;
-        }
-    }
-    if (input_.rest().empty() && section_calls_ == 0)
-        return Progress::wait;
-    if (section_ == unmarked_) {
-        reject_unmarked_section();
-    } else {
-        enter_broken_call();
-    }
-    return Progress::again;
-}
-
-void OutputMachine::enter_call(const Pattern& pattern) {
-    using Certainty = CallReader::Certainty;
-    const auto& calls = section_->calls;
-    const bool may_be_code = section_ != &message_section_ && !is_code(pattern) &&
-                             std::any_of(calls.begin(), calls.end(), is_code);
-    state_ = State::call;
-    separated_ = false;
-    call_.start({.pattern = pattern,
-                 .certainty = section_ == unmarked_ ? Certainty::needs_start
-                              : may_be_code         ? Certainty::needs_end
-                                                    : Certainty::certain,
-                 .function = section_ == &message_section_ ? std::string_view(function_) : std::string_view(),
-                 .close = section_->close});
-}
-
-OutputMachine::Progress OutputMachine::read_call() {
-    switch (call_.step()) {
-    case CallReader::Progress::wait:
-        return Progress::wait;
-    case CallReader::Progress::again:
-        break;
-    case CallReader::Progress::ended:
-        ++section_calls_;
-        state_ = State::section;
-        retain_from_here();
-        break;
-    case CallReader::Progress::failed:
-        if (!retry_tentative_call())
-            enter_broken_call();
-        break;
-    }
-    return Progress::again;
-}
-
-/// Rereads text that started like a call but is not one, as content or as a program. Returns false if the
-/// text can only be a call.
-bool OutputMachine::retry_tentative_call() {
-    const bool is_unmarked_start = state_ == State::section && section_ == unmarked_ && section_calls_ == 0;
-    if (!is_unmarked_start && (state_ != State::call || !call_.is_tentative()))
-        return false;
-    if (section_ == unmarked_) {
-        reject_unmarked_section();
-    } else {
-        out_.discard();
-        input_.seek(call_.begin());
-        enter_call(section_->calls.back());
-    }
-    return true;
-}
-
-/// Rereads text that started like a section without an opening marker as content.
-void OutputMachine::reject_unmarked_section() {
-    out_.discard();
-    input_.seek(retained_);
-    enter_content();
-    at_span_start_ = false;
-}
-
-void OutputMachine::enter_broken_call() {
-    state_ = State::broken;
-    broken_ends_.clear();
-    broken_ends_.add(section_->close);
-    section_closes_ = broken_ends_.size();
-    const auto call_close =
-        section_->calls.empty() ? std::string_view() : trim(section_->calls.front().back().text);
-    if (call_close.size() >= shortest_close)
-        broken_ends_.add(call_close);
-    call_closes_ = broken_ends_.size();
-    for (std::size_t i = 0; i < content_markers_.size(); ++i) {
-        if (meanings_[i].kind != Meaning::Kind::hidden && meanings_[i].kind != Meaning::Kind::reasoning_close)
-            broken_ends_.add(content_markers_[i]);
-    }
-}
-
-/// Looks for the end of a broken call: the section's or the call's close, or the next marker.
-OutputMachine::Progress OutputMachine::read_broken_call() {
-    const MarkerMatch found = broken_ends_.find(input_.rest(), input_.more());
-    input_.skip(found.offset);
-    if (!found.marker)
-        return Progress::wait;
-    if (*found.marker < call_closes_)
-        input_.skip(broken_ends_[*found.marker].size());
-    out_.break_call(input_.between(retained_, input_.offset()));
-    ++section_calls_;
-    if (*found.marker >= section_closes_ && *found.marker < call_closes_) {
-        state_ = State::section;
-        retain_from_here();
-    } else {
-        leave_section();
-    }
-    return Progress::again;
 }
 
 Result<Parser> Parser::create(const Syntax& syntax, const ParserOptions& options) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,24 @@ private:
     };
     enum class Progress : uint8_t { again, wait };
 
+    /// What has to be read before a section is known to hold calls. Until then it is an attempt, whose text
+    /// may prove to be something else.
+    enum class Proof : uint8_t {
+        none,         ///< it is known
+        call_begun,   ///< what can begin a call
+        call_named,   ///< the name of an offered function, and the start of its arguments
+        call_done,    ///< a complete call of an offered function
+        section_done, ///< the complete section
+    };
+
+    struct Attempt {
+        Proof lacks = Proof::none;
+        State before = State::content; ///< the state to return to
+        std::size_t section = 0;       ///< index in Syntax::sections
+        std::string_view marker;       ///< the opening marker; empty: none
+        std::size_t begin = 0;         ///< offset
+    };
+
     /// The meaning of a marker in content, with its index among its kind.
     struct Meaning {
         enum class Kind : uint8_t {
@@ -48,7 +67,8 @@ private:
             message_open,
             message_close,
             reasoning_open,
-            reasoning_close
+            reasoning_close,
+            answer_close
         } kind;
         std::size_t index = 0;
     };
@@ -63,10 +83,25 @@ private:
     void enter_content();
     Progress read_content();
     bool reasoning_opens(Progress& progress);
+    bool answer_opens(Progress& progress);
+    void take_content(std::size_t bytes);
     void enter_marker(std::size_t marker);
     void enter_reasoning(std::string_view close);
     void enter_message_text(State state);
+    void add_reasoning_marker(std::string_view marker, Meaning meaning);
+    void add_sections_to_reasoning();
     Progress read_reasoning();
+
+    // Sections that may prove to be something else
+    [[nodiscard]] bool is_recognised(const Section& section) const;
+    [[nodiscard]] std::optional<std::size_t> find_section(std::size_t first, std::string_view marker,
+                                                          State before) const;
+    bool begin_unmarked();
+    bool begin_marked(std::size_t section, std::string_view marker, State before);
+    void begin_attempt(const Attempt& attempt);
+    void prove();
+    void reject();
+    [[nodiscard]] bool is_proven_by_end() const;
 
     // Headers of messages
     void enter_header();
@@ -78,17 +113,19 @@ private:
     // Sections of calls
     void enter_section(const Section& section);
     void leave_section();
+    void leave_unmarked_section();
     Progress read_section();
     static Progress progress_after(Match match);
     Match section_part();
+    Match section_fence();
     Match choose_call();
     [[nodiscard]] Match may_begin(const Pattern& pattern) const;
     [[nodiscard]] bool may_begin(Field field) const;
     Progress read_other_than_call();
+    Progress read_empty_message();
     void enter_call(const Pattern& pattern);
     Progress read_call();
     bool retry_tentative_call();
-    void reject_unmarked_section();
     void enter_broken_call();
     Progress read_broken_call();
 
@@ -96,29 +133,39 @@ private:
 
     const Syntax syntax_;
     const Tools tools_;
-    const bool is_structured_; ///< see ParserOptions
+    const bool is_structured_;    ///< see ParserOptions
+    const bool has_strict_calls_; ///< see ParserOptions
     EventWriter out_;
     InputBuffer input_;
     std::size_t retained_ = not_retained; ///< offset of the text that is retained for a failed call or header
     State state_ = State::content;
 
-    bool at_span_start_ = true; ///< a span of content could start here
+    bool at_span_start_ = true;       ///< a span of content could start here
+    bool at_line_start_ = false;      ///< the content read last ends with a line
+    bool is_line_blank_ = false;      ///< the line of content read last holds white space alone
+    bool in_block_ = false;           ///< in a block of code that holds no calls
+    bool is_after_reasoning_ = false; ///< no content has been read since
+    std::string_view answer_close_;   ///< of the open AnswerMarkers; empty: none
     MarkerSet content_markers_;
     std::vector<Meaning> meanings_; ///< of content_markers_
+    std::string_view line_starts_;  ///< what begins calls without a marker on a line of content
     MarkerSet reasoning_opens_;
-    MarkerSet reasoning_markers_; ///< closes of the reasoning, then the opens of sections
-    std::size_t closes_ = 0;      ///< number of closes in reasoning_markers_
+    MarkerSet reasoning_markers_;
+    std::vector<Meaning> reasoning_meanings_; ///< of reasoning_markers_
 
     std::size_t header_begin_ = 0; ///< offset; the opening marker lies between retained_ and here
     std::string function_;         ///< the function that the message addresses
 
-    const Section* unmarked_ = nullptr; ///< the section without an opening marker
-    Section message_section_;           ///< the body of a message to a function
+    Attempt attempt_;
+    std::size_t reread_bytes_ = 0; ///< of attempts that proved to be something else
+    Section message_section_;      ///< the body of a message to a function
     const Section* section_ = nullptr;
     std::size_t section_calls_ = 0; ///< complete or broken
     bool bracketed_ = false;
     bool brackets_closed_ = false;
-    bool separated_ = false; ///< a separator followed the last call
+    bool fenced_ = false;       ///< a code fence around the calls is open
+    bool separated_ = false;    ///< a separator followed the last call
+    std::size_t calls_end_ = 0; ///< offset of the end of the last call, or of the brackets around all
     CallReader call_;
     MarkerSet broken_ends_;          ///< the section's close, the call's close, then markers of content
     std::size_t section_closes_ = 0; ///< number of section's closes in broken_ends_

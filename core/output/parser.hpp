@@ -30,6 +30,10 @@ struct ParserOptions {
     /// The content is constrained by a grammar, so that reasoning and protocol markers in it are plain text.
     /// Reasoning may precede it. Only without tools.
     bool is_structured = false;
+    /// A grammar constrains the calls, because arguments must match their schemas, a call is required, or the
+    /// content is constrained too. Then text that resembles a call in no form of the family's is content; so
+    /// is one between lines of content.
+    bool has_strict_calls = false;
 };
 
 /// Splits a model's streamed output into content, reasoning and calls. The events do not depend on chunk

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace etna::output {
 namespace {
 
@@ -47,14 +49,18 @@ std::vector<std::string_view> Syntax::markers(Calls calls) const {
     std::for_each(messages.open.begin(), messages.open.end(), add);
     std::for_each(messages.close.begin(), messages.close.end(), add);
     std::for_each(hidden.begin(), hidden.end(), add);
+    for (const auto& pair : answer) {
+        add(pair.open);
+        add(pair.close);
+    }
     if (calls == Calls::none)
         return all;
     for (const auto& section : sections) {
         std::for_each(section.open.begin(), section.open.end(), add);
         std::for_each(section.calls.begin(), section.calls.end(), add_pattern);
         add(section.close);
+        add_pattern(section.parameter);
     }
-    add_pattern(parameter);
     for (const auto text : {verbatim_open, verbatim_close, string_delimiter})
         add(text);
     return all;
@@ -77,13 +83,48 @@ const Syntax* find_syntax(std::string_view name) {
 Syntax detect_syntax(std::string_view template_text, const HasToken& has_token) {
     const HasToken known = has_token ? has_token : [](std::string_view) { return false; };
     Syntax syntax = detect_family(template_text, known);
-    for (auto& pair : syntax.reasoning) {
-        for (const auto marker : {trim(pair.open), trim(pair.close)}) {
-            pair.expected =
-                pair.expected || template_text.find(marker) != std::string_view::npos || known(marker);
+    const auto occurs = [&](std::string_view marker) {
+        return template_text.find(trim(marker)) != std::string_view::npos || known(trim(marker));
+    };
+    for (auto& pair : syntax.reasoning)
+        pair.expected = pair.expected || occurs(pair.open) || occurs(pair.close);
+    for (auto& pair : syntax.answer)
+        pair.expected = pair.expected || (occurs(pair.open) && occurs(pair.close));
+    return syntax;
+}
+
+std::vector<std::string_view> call_closes(const Section& section, const Pattern& call) {
+    std::vector<std::string_view> all;
+    for (const std::string_view close : {trim(call.back().text), trim(section.close)}) {
+        if (is_tag(close))
+            all.push_back(close);
+    }
+    return all;
+}
+
+std::vector<std::string> value_terminators(const Section& section, const Pattern& call,
+                                           const std::vector<std::string>& declared) {
+    const Pattern& parameter = section.parameter;
+    const auto keys = std::count_if(parameter.begin(), parameter.end(),
+                                    [](const PatternPart& part) { return part.field == Field::key; });
+    std::vector<std::string> all;
+    if (keys != 1 || parameter.front().field != Field::key)
+        return all; // the name in the closing text tells which parameter it closes
+    for (const std::string& name : declared)
+        all.push_back(fmt::format("{}{}{}", trim(parameter[0].text), name, trim(parameter[1].text)));
+    std::vector<std::string_view> followers = section.open;
+    for (const std::string_view text : {section.close, std::string_view(call.front().text)})
+        followers.push_back(text);
+    constexpr std::string_view spaces[] = {"", "\n", "\n\n"};
+    for (const std::string_view close : call_closes(section, call)) {
+        for (const std::string_view follower : followers) {
+            for (const std::string_view space : spaces) {
+                if (!trim(follower).empty() && trim(follower) != close)
+                    all.push_back(fmt::format("{}{}{}", close, space, trim(follower)));
+            }
         }
     }
-    return syntax;
+    return all;
 }
 
 Syntax syntax_for_tools_in_text(Syntax own) {
@@ -91,7 +132,6 @@ Syntax syntax_for_tools_in_text(Syntax own) {
     own.name = hermes.name;
     own.sections = hermes.sections;
     own.members = hermes.members;
-    own.call_ends_reasoning = hermes.call_ends_reasoning;
     own.messages.function_headers.clear();
     return own;
 }

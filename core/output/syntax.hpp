@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,7 @@ enum class Field : uint8_t {
     index,      ///< the call's index in this turn, counted from 0 or 1
     object,     ///< a JSON object with name and arguments as members, see Members
     arguments,  ///< a JSON object: the arguments
-    parameters, ///< any number of Syntax::parameter patterns
+    parameters, ///< any number of Section::parameter patterns
     keywords,   ///< Python keyword arguments, up to their closing parenthesis: city='Oslo', days=3
     dictionary, ///< {key:value,...} with bare keys; Syntax::string_delimiter delimits strings
     code,  ///< a program, up to the end of the section: argument Code::member of a function in Code::names
@@ -29,13 +30,17 @@ enum class Field : uint8_t {
     value, ///< in a parameter: its value, up to the next text
 };
 
-enum class Presence : uint8_t { required, optional };
+enum class Presence : uint8_t {
+    required,
+    optional, ///< text and field may both be missing
+    expected, ///< as optional, but without it the call must name an offered function
+};
 
 /// A fixed text and the field that follows it.
 struct PatternPart {
     std::string_view text = {};
     Field field = Field::none;
-    Presence presence = Presence::required; ///< optional: text and field may both be missing
+    Presence presence = Presence::required;
 };
 
 using Pattern = std::vector<PatternPart>;
@@ -64,10 +69,19 @@ enum class Parallel : uint8_t {
     sections, ///< in a separate section
 };
 
+/// Whether a family's models are made to write a section.
+enum class Origin : uint8_t {
+    own,
+    /// A form of other families, or a block of code. It counts only if it is complete and all of its calls
+    /// name offered functions, and is content otherwise. Grammars do not describe it.
+    foreign,
+};
+
 /// A span of output that contains calls: open [ call separator call ] close.
 struct Section {
-    /// All accepted spellings; grammars use the first. Empty: calls start without a marker, and only at the
-    /// possible start of a span of content; such a call counts only if it names an offered function.
+    /// All accepted spellings; grammars use the first. Empty: calls start without a marker, at the possible
+    /// start of a span of content or of one of its lines; such calls count only if they name offered
+    /// functions. A code fence counts at the start of a line only.
     std::vector<std::string_view> open = {};
     Brackets brackets = Brackets::none; ///< "[" and "]" around the calls
     /// All accepted forms of one call; grammars use the first. The start of a call selects its form. A form
@@ -76,6 +90,8 @@ struct Section {
     std::string_view separator = {};
     std::string_view close = {}; ///< empty: the section ends with its last call
     Parallel parallel = Parallel::calls;
+    Pattern parameter = {}; ///< one element of Field::parameters
+    Origin origin = Origin::own;
 };
 
 /// Markers around reasoning.
@@ -84,6 +100,14 @@ struct ReasoningMarkers {
     std::string_view close = {};
     /// Whether this model is known to reason. Only then does the parser look for `open` inside content, and
     /// for a `close` without an `open`.
+    bool expected = false;
+};
+
+/// Markers around the answer of a model that reasons. They are recognised at the start of the content after
+/// reasoning; if `expected`, because the template has them, also at the start of the output.
+struct AnswerMarkers {
+    std::string_view open = {};
+    std::string_view close = {};
     bool expected = false;
 };
 
@@ -148,10 +172,11 @@ struct Syntax {
     Detection detection = {};
     std::vector<ReasoningMarkers> reasoning =
         {}; ///< recognised at the possible start of a span of content; see `expected`
-    bool call_ends_reasoning = false; ///< a section may open inside reasoning and ends it
+    std::vector<AnswerMarkers> answer = {};
+    /// An own section with an opening marker may also open inside reasoning, which ends if a complete call of
+    /// an offered function follows.
     std::vector<Section> sections = {};
     Members members = {};
-    Pattern parameter = {}; ///< one element of Field::parameters
     std::vector<std::string_view> text_kinds =
         {}; ///< values of Field::kind that mean a string; any other means JSON
     std::vector<std::string_view> other_kinds = {}; ///< values of Field::kind that mean JSON, for grammars
@@ -182,9 +207,17 @@ const Syntax* find_syntax(std::string_view name);
 /// Whether the vocabulary has a token of exactly this text.
 using HasToken = std::function<bool(std::string_view)>;
 
+/// Returns the texts that end a parameter's value although its closing text is missing, in a call of this
+/// form: the opening text of a declared parameter, or a closing text of the call and what follows it.
+std::vector<std::string> value_terminators(const Section& section, const Pattern& call,
+                                           const std::vector<std::string>& declared);
+
+/// Returns the texts that close a call with parameters: its own, and its section's.
+std::vector<std::string_view> call_closes(const Section& section, const Pattern& call);
+
 /// Returns the syntax for a model with this template (empty: none) and vocabulary. Never fails: an unknown
-/// family gets the generic syntax. Sets `expected` for reasoning markers that occur in the template or are
-/// tokens.
+/// family gets the generic syntax. Sets `expected` for markers of reasoning and answers that occur in the
+/// template or are tokens.
 Syntax detect_syntax(std::string_view template_text, const HasToken& has_token);
 
 /// Returns the syntax for a model of syntax `own` if its tools are described in the system message, see

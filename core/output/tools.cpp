@@ -163,6 +163,11 @@ Result<Tools> Tools::create(std::span<const Value> tools) {
     return all;
 }
 
+bool Tools::may_offer(std::string_view text) const {
+    const auto first = functions_.lower_bound(text);
+    return first != functions_.end() && std::string_view(first->first).starts_with(text);
+}
+
 uint8_t Tools::types_of(std::string_view function, std::string_view parameter) const {
     const auto found = functions_.find(function);
     if (found == functions_.end())
@@ -205,6 +210,9 @@ std::string value_to_json(std::string_view text, uint8_t types) {
     if (types == string_type)
         return json_string(text);
     std::string value(trim(text));
+    const bool is_null = value == "null" || value == "None";
+    if (is_null && types != no_type && (types & string_type) == 0)
+        return "null";
     if (!is_json(value))
         value = literal_to_json(value).value_or("");
     if (!value.empty()) {

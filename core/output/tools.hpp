@@ -37,6 +37,9 @@ public:
     [[nodiscard]] bool empty() const { return functions_.empty(); }
     [[nodiscard]] bool offers(std::string_view function) const { return functions_.contains(function); }
 
+    /// Whether the name of an offered function starts with `text`.
+    [[nodiscard]] bool may_offer(std::string_view text) const;
+
     /// Returns the parameter's types; no_type if the schema does not declare them.
     [[nodiscard]] uint8_t types_of(std::string_view function, std::string_view parameter) const;
 
@@ -62,8 +65,8 @@ struct Function {
 Result<std::vector<Function>> functions_of(std::span<const jinja::Value> tools);
 
 /// Converts a value enclosed in markers to JSON. Parses it as one of `types` if possible, else returns a
-/// string; without types, anything that is not clearly JSON is a string. Also accepts Python's spelling of
-/// JSON.
+/// string; without types, anything that is not clearly JSON is a string. A null is accepted as the absence of
+/// a value that is not a string. Also accepts Python's spelling of JSON.
 std::string value_to_json(std::string_view text, uint8_t types);
 
 } // namespace etna::output

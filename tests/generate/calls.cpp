@@ -128,6 +128,13 @@ const std::string_view tools_json = R"([
 
 const std::vector<jinja::Value> tools = values_of(tools_json);
 
+std::vector<jinja::Value> lenient_tools() {
+    Json all = etna::parse_json(tools_json);
+    for (Json& tool : all)
+        tool["function"].erase("strict");
+    return values_of(etna::dump_json(all));
+}
+
 const std::map<std::string, Json>& schemas() {
     static const std::map<std::string, Json> all = [] {
         std::map<std::string, Json> table;
@@ -215,8 +222,8 @@ void check_calls(const std::vector<output::Call>& calls) {
 }
 
 test::Fed read(const Syntax& syntax, const Sample& sample) {
-    return test::feed(syntax, {.start = start_of(syntax), .tools = tools}, sample.text, {},
-                      sample.is_complete ? Ending::complete : Ending::cut_off);
+    return test::feed(syntax, {.start = start_of(syntax), .tools = tools, .has_strict_calls = true},
+                      sample.text, {}, sample.is_complete ? Ending::complete : Ending::cut_off);
 }
 
 bool fits(const std::shared_ptr<const grammar::Grammar>& grammar, std::string_view text) {

@@ -18,6 +18,7 @@ namespace etna::test::calls {
 
 extern const std::string_view tools_json;
 extern const std::vector<jinja::Value> tools; ///< of tools_json
+std::vector<jinja::Value> lenient_tools();    ///< the same without "strict"
 const std::map<std::string, Json>& schemas(); ///< argument schemas by function name
 
 /// Whether protocol markers are single tokens or spelled in bytes.

@@ -24,6 +24,23 @@ using output::Ending;
 using output::Start;
 using output::Syntax;
 
+namespace {
+
+/// The grammar of an answer whose reasoning the prompt has opened.
+std::shared_ptr<const grammar::Grammar> grammar_in_reasoning(const AnswerForm& form,
+                                                             grammar::GrammarCache& grammars) {
+    auto description = describe_answer(form);
+    REQUIRE(description.has_value());
+    (*description)->reasoning = reasoning_in(form.syntax, {}, /*is_open=*/true);
+    REQUIRE(end_open_reasoning(form, **description));
+    auto made = grammars.make(**description);
+    INFO((made ? "" : made.error().message));
+    REQUIRE(made.has_value());
+    return *made;
+}
+
+} // namespace
+
 TEST_CASE("a required call parses as a call of an offered function with valid arguments, in every family") {
     constexpr uint32_t rounds = 6;
     int complete = 0;
@@ -139,7 +156,8 @@ TEST_CASE("constrained content is delivered unchanged even if its strings contai
                 const std::string text = Json("a " + std::string(marker) + " b").dump();
                 const bool is_allowed = fits(grammar, text);
                 ++(is_allowed ? allowed : refused);
-                const test::Fed fed = test::feed(syntax, {.tools = offered, .is_structured = true}, text, {});
+                const test::Fed fed = test::feed(
+                    syntax, {.tools = offered, .is_structured = true, .has_strict_calls = true}, text, {});
                 CAPTURE(syntax.name, offered.size(), text, test::to_string(fed.events));
                 if (is_allowed)
                     REQUIRE(fed.output.content == text);
@@ -150,27 +168,20 @@ TEST_CASE("constrained content is delivered unchanged even if its strings contai
     CHECK(refused > 50);
 }
 
-TEST_CASE("open reasoning precedes calls, and ends at a call in some families") {
+TEST_CASE("a required call follows open reasoning or ends it, in every family") {
     for (const Syntax& syntax : output::syntaxes()) {
         if (syntax.reasoning.empty())
             continue;
         const Tokens vocabulary(syntax, Markers::tokens);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
-        auto description = describe_answer({.syntax = syntax, .tools = tools, .required = ""});
-        REQUIRE(description.has_value());
-        (*description)->reasoning = reasoning_in(syntax, {}, /*is_open=*/true);
-        for (const auto& section : syntax.sections) {
-            for (const auto open : section.open) {
-                if (syntax.call_ends_reasoning)
-                    (*description)->reasoning->without.push_back(trimmed(open));
-            }
-        }
-        const auto grammar = grammars.make(**description).value();
+        const auto grammar =
+            grammar_in_reasoning({.syntax = syntax, .tools = tools, .required = ""}, grammars);
         int with_calls = 0;
         for (uint32_t round = 0; round < 12; ++round) {
             const Sample sample = sample_answer(grammar, vocabulary, round * 31 + 3);
-            const test::Fed fed = test::feed(syntax, {.start = Start::reasoning, .tools = tools}, sample.text,
-                                             {}, sample.is_complete ? Ending::complete : Ending::cut_off);
+            const test::Fed fed =
+                test::feed(syntax, {.start = Start::reasoning, .tools = tools, .has_strict_calls = true},
+                           sample.text, {}, sample.is_complete ? Ending::complete : Ending::cut_off);
             CAPTURE(syntax.name, sample.text, test::to_string(fed.events));
             check_calls(fed.output.calls);
             if (!sample.is_complete)
@@ -181,6 +192,96 @@ TEST_CASE("open reasoning precedes calls, and ends at a call in some families") 
         }
         CAPTURE(syntax.name);
         CHECK(with_calls > 0);
+    }
+}
+
+TEST_CASE("open reasoning may end with the turn if tools are offered, strict or not, in every family") {
+    for (const Syntax& syntax : output::syntaxes()) {
+        if (syntax.reasoning.empty())
+            continue;
+        const Tokens vocabulary(syntax, Markers::spelled);
+        grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
+        for (const bool is_strict : {false, true}) {
+            const auto offered = is_strict ? tools : lenient_tools();
+            const auto free = grammar_in_reasoning({.syntax = syntax, .tools = offered}, grammars);
+            const auto required =
+                grammar_in_reasoning({.syntax = syntax, .tools = offered, .required = ""}, grammars);
+            CAPTURE(syntax.name, is_strict);
+            CHECK(fits(free, ""));
+            CHECK(fits(free, "I wonder."));
+            CHECK_FALSE(fits(required, "I wonder."));
+        }
+    }
+}
+
+TEST_CASE("reasoning may mention the marker of a call, and a valid call ends it, in every family") {
+    int marked = 0;
+    for (const Syntax& syntax : output::syntaxes()) {
+        if (syntax.reasoning.empty())
+            continue;
+        const Tokens vocabulary(syntax, Markers::spelled);
+        grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
+        for (const bool is_strict : {false, true}) {
+            const auto offered = is_strict ? tools : lenient_tools();
+            const auto free = grammar_in_reasoning({.syntax = syntax, .tools = offered}, grammars);
+            const output::ParserOptions options = {
+                .start = Start::reasoning, .tools = offered, .has_strict_calls = is_strict};
+            for (const auto& section : syntax.sections) {
+                if (section.open.empty() || section.origin == output::Origin::foreign)
+                    continue;
+                const std::string marker = trimmed(section.open.front());
+                for (const std::string& text :
+                     {"I write `" + marker + "` then.", "So " + marker + " it is"}) {
+                    CAPTURE(syntax.name, is_strict, text);
+                    CHECK(fits(free, text));
+                    const test::Fed fed = test::feed(syntax, options, text, test::every_byte(text));
+                    CHECK(fed.output.reasoning == text);
+                    CHECK(fed.output.calls.empty());
+                    CHECK(fed.output.broken.empty());
+                    ++marked;
+                }
+            }
+            const auto demanded = grammar_of(
+                {.syntax = syntax, .tools = offered, .required = "get_weather", .allows_parallel = false},
+                grammars);
+            for (uint32_t round = 0; round < 8; ++round) {
+                const Sample sample = sample_answer(demanded, vocabulary, round * 6007 + 1);
+                const std::string call = sample.text.substr(sample.text.find_first_not_of(" \n\r\t"));
+                const bool is_marked =
+                    std::any_of(syntax.sections.begin(), syntax.sections.end(), [&call](const auto& section) {
+                        return !section.open.empty() && call.starts_with(trimmed(section.open.front()));
+                    });
+                if (!sample.is_complete || !is_marked)
+                    continue;
+                const std::string text = "Hm.\n" + sample.text;
+                CAPTURE(syntax.name, is_strict, text);
+                CHECK(fits(free, text));
+                const test::Fed fed = test::feed(syntax, options, text, {});
+                CHECK(fed.output.reasoning == "Hm.");
+                REQUIRE(fed.output.calls.size() == 1);
+                CHECK(fed.output.calls[0].name == "get_weather");
+            }
+        }
+    }
+    CHECK(marked > 60);
+}
+
+TEST_CASE("in open reasoning, a call with arguments of another form is rejected if they must match") {
+    for (const char* const name : {"hermes", "qwen3_coder", "glm", "kimi_k2", "mistral_named"}) {
+        const Syntax& syntax = *output::find_syntax(name);
+        const Tokens vocabulary(syntax, Markers::tokens);
+        grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
+        const auto free = grammar_in_reasoning({.syntax = syntax, .tools = tools}, grammars);
+        const auto demanded =
+            grammar_of({.syntax = syntax, .tools = tools, .required = "get_weather"}, grammars);
+        Sample sample;
+        for (uint32_t seed = 1; !sample.is_complete && seed < 50; ++seed)
+            sample = sample_answer(demanded, vocabulary, seed);
+        CAPTURE(name, sample.text);
+        REQUIRE(sample.is_complete);
+        CHECK(fits(free, "Hm." + sample.text));
+        CHECK_FALSE(
+            fits(free, "Hm." + replaced(replaced(sample.text, "celsius", "kelvin"), "fahrenheit", "kelvin")));
     }
 }
 
@@ -204,14 +305,16 @@ TEST_CASE("the grammar of every family accepts its sample outputs") {
             if (!one.contains("calls") || one.contains("broken"))
                 continue;
             const std::string output = one["output"];
-            auto description = describe_answer(
-                {.syntax = syntax,
-                 .tools = strict_tools,
-                 .start = one.value("start", "") == "header" ? Start::header : Start::content});
+            const AnswerForm form = {.syntax = syntax,
+                                     .tools = strict_tools,
+                                     .start =
+                                         one.value("start", "") == "header" ? Start::header : Start::content};
+            auto description = describe_answer(form);
             REQUIRE(description.has_value());
             if (one.contains("reasoning") && syntax.messages.open.empty()) {
                 (*description)->reasoning =
                     reasoning_in(syntax, output, one.value("start", "") == "reasoning");
+                REQUIRE(end_open_reasoning(form, **description));
             }
             const auto grammar = grammars.make(**description).value();
             const bool is_allowed = fits(grammar, output);

@@ -105,7 +105,7 @@ TEST_CASE("a stray closing tag of calls is hidden only if tools are offered", "[
     for (const auto& syntax : syntaxes()) {
         for (const auto& section : syntax.sections) {
             const std::string close(trim(section.close));
-            if (close.size() < 2 || close.back() != '>')
+            if (close.size() < 2 || close.back() != '>' || section.origin == Origin::foreign)
                 continue;
             ++tags;
             const std::string text = "It is sunny." + close + " Bye.";
@@ -208,7 +208,9 @@ TEST_CASE("Python and Gemma literals are converted to JSON", "[output]") {
     }
     CHECK(dictionary_to_json("{a:<q>x,y<q>,b:{c d:[<q><q>,1]}}", "<q>").value_or("") ==
           R"({"a": "x,y", "b": {"c d": ["", 1]}})");
-    CHECK_FALSE(dictionary_to_json("{a:x}", "<q>"));
+    CHECK(dictionary_to_json("{a:x y,b:\"p,}\",c:[true,z]}", "<q>").value_or("") ==
+          R"({"a": "x y", "b": "p,}", "c": [true, "z"]})");
+    CHECK_FALSE(dictionary_to_json("{a:}", "<q>"));
     const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
     CHECK_FALSE(literal_to_json(deep));
 }
@@ -323,7 +325,9 @@ TEST_CASE("white space at the end of content is delivered unless a marker follow
                 CHECK(test::feed(syntax, {}, message, test::every_byte(message)).output.content == text);
             }
             for (const Section& section : syntax.sections) {
-                if (section.open.empty())
+                const bool is_block = section.origin == Origin::foreign && !section.open.empty() &&
+                                      section.open.front().starts_with("```"); // on a line of its own only
+                if (section.open.empty() || is_block)
                     continue;
                 const std::string cut = text + std::string(section.open.front());
                 const auto fed = test::feed(syntax, {.tools = one_tool}, cut, {}, Ending::cut_off);

@@ -84,7 +84,10 @@ Expression TaggedMembers::written(const MemberName& name, const std::vector<std:
     bool is_after_value = false;
     for (const TaggedPart& part : writing_->member) {
         const bool is_before_value = part.slot == TaggedSlot::value;
-        all.push_back(mark(part.text, is_after_value, is_before_value));
+        const Expression text = mark(part.text, is_after_value, is_before_value);
+        const bool may_miss = writing_->close_is_optional && &part == &writing_->member.back();
+        all.push_back(may_miss ? language_->either(text, language_->optional(language_->literal("\n")))
+                               : text);
         is_after_value = is_before_value;
         if (part.slot == TaggedSlot::name)
             all.push_back(name.text);

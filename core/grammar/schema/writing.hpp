@@ -38,6 +38,7 @@ struct Writing {
     std::vector<std::string> not_in_strings = {};
     std::string string_mark = {};              ///< of Form::dictionary: before and after a string
     std::vector<TaggedPart> member = {};       ///< of Form::tagged
+    bool close_is_optional = false;            ///< of Form::tagged: the last text, after the value
     std::vector<std::string> text_kinds = {};  ///< TaggedSlot::kind for strings
     std::vector<std::string> other_kinds = {}; ///< and for other values
     /// Of Form::tagged without a kind: the kinds as which a parser reads a member's text, by its name.
