@@ -45,6 +45,8 @@ struct BatchOptions {
     uint32_t retries = 2;
     std::size_t line_bytes_max = batch::default_line_bytes_max;
     std::chrono::seconds grace{30};
+    grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
+    generate::StopScope stop_scope = generate::StopScope::content;
 };
 
 constexpr uint32_t answers_at_once_max = 256;
@@ -140,7 +142,8 @@ constexpr std::array batch_rows = {
 };
 
 constexpr auto batch_table = in_category(Category::output, batch_rows);
-constexpr std::array batch_template_options = {chat_template_option};
+constexpr std::array batch_answer_options = {chat_template_option, json_whitespace_option,
+                                             stop_in_reasoning_option};
 constexpr std::array batch_help = {help_option, help_all_option};
 
 constexpr std::array batch_codes = {
@@ -211,6 +214,8 @@ Result<BatchOptions> validate_batch(const Command& command, const TypedArguments
     ETNA_TRY(options.shard, read_shard(values));
     ETNA_TRY(const auto retries, values.integer("retries"));
     options.retries = retries.value_or(options.retries);
+    ETNA_TRY(options.json_spacing, read_json_spacing(values));
+    ETNA_TRY(options.stop_scope, read_stop_scope(values));
     ETNA_TRY(const auto grace_s, values.integer("grace"));
     options.grace = grace_s ? std::chrono::seconds(*grace_s) : options.grace;
     ETNA_TRY(const auto line_bytes, values.size_bytes("line-max"));
@@ -225,6 +230,8 @@ server::ServiceOptions service_options(const BatchOptions& options) {
     server::ServiceOptions service;
     service.accepts_any_model_name = !options.model.model.empty();
     service.answers_at_once = options.model.executor.sequences_max;
+    service.limits.json_spacing = options.json_spacing;
+    service.limits.stop_scope = options.stop_scope;
     return service;
 }
 
@@ -453,7 +460,7 @@ ExitCode batch_command(const BatchOptions& options, const Environment& environme
 
 Command batch_spec() {
     static const std::vector<Option> options =
-        joined({batch_table, batch_template_options, hub_options(), device_options(),
+        joined({batch_table, batch_answer_options, hub_options(), device_options(),
                 speculation_options(DraftsBy::server), batch_help});
     return {
         .name = "batch",

@@ -2,6 +2,7 @@
 
 #include "cli/text_io.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ constexpr std::array length_table = {
            .kind = Kind::text,
            .description = "stop before writing TEXT; may be repeated",
            .repeat = Repeat::collect},
+    stop_in_reasoning_option,
     Option{.name = "stop-token-id",
            .value = "ID",
            .kind = Kind::integer,
@@ -53,6 +55,7 @@ constexpr std::array structure_table = {
            .brief = "constrain the answer to a JSON Schema"},
     Option{.name = "lenient-schema",
            .description = "skip JSON Schema keywords that cannot be enforced, also for tool arguments"},
+    json_whitespace_option,
     Option{.name = "tools-strict", .description = tools_strict_text},
     Option{.name = "grammar",
            .value = "FILE",
@@ -289,6 +292,7 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
                                 "lower --min-tokens or raise --max-tokens");
     }
     ETNA_TRY(options.stop, read_stops(values));
+    ETNA_TRY(options.stop_scope, read_stop_scope(values));
     ETNA_TRY(options.stop_tokens, values.integers("stop-token-id"));
     ETNA_TRY(const bool ignores_end, values.flag("ignore-eos"));
     options.end_tokens = ignores_end ? generate::EndTokens::ignore : generate::EndTokens::stop;
@@ -344,6 +348,18 @@ Result<kernels::Precision> read_precision(const OptionValues& values) {
     return kernels::precision_named(name.value_or("")).value_or(kernels::Precision::exact);
 }
 
+Result<generate::StopScope> read_stop_scope(const OptionValues& values) {
+    ETNA_TRY(const bool in_reasoning, values.flag("stop-in-reasoning"));
+    return in_reasoning ? generate::StopScope::all_text : generate::StopScope::content;
+}
+
+Result<grammar::JsonSpacing> read_json_spacing(const OptionValues& values) {
+    ETNA_TRY(const auto name, values.choice("json-whitespace"));
+    const auto& names = grammar::json_spacings;
+    const auto* const found = std::find(names.begin(), names.end(), name.value_or("single"));
+    return static_cast<grammar::JsonSpacing>(found - names.begin());
+}
+
 Status read_device(const OptionValues& values, runtime::ExecutorOptions& executor) {
     ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
     ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
@@ -380,6 +396,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     options.prediction = values.text("prediction").value_or("");
     ETNA_TRY(options.logprobs, values.integer("logprobs"));
     ETNA_TRY(options.grammar, read_structure(values));
+    ETNA_TRY(options.json_spacing, read_json_spacing(values));
     ETNA_TRY(options.has_strict_tools, values.flag("tools-strict"));
     ETNA_TRY(options.has_lenient_tools, values.flag("lenient-schema"));
     if (options.grammar)
@@ -423,6 +440,8 @@ Result<generate::Request> request_for(const GenerationOptions& options, const ge
     request.beams = options.search.beams;
     request.speculation = options.speculation;
     request.stop = options.stop;
+    request.stop_scope = options.stop_scope;
+    request.json_spacing = options.json_spacing;
     request.grammar = options.grammar;
     request.has_strict_tools = options.has_strict_tools;
     request.has_lenient_tools = options.has_lenient_tools;

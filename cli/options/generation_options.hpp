@@ -55,11 +55,13 @@ struct GenerationOptions {
     std::optional<uint32_t> max_tokens;
     uint32_t min_tokens = 0;
     std::vector<std::string> stop;
+    generate::StopScope stop_scope = generate::StopScope::content;
     std::vector<TokenId> stop_tokens;
     generate::EndTokens end_tokens = generate::EndTokens::stop;
     std::string prediction;                      ///< predicted answer; empty: none
     std::optional<grammar::Description> grammar; ///< grammar of the answer
-    bool has_strict_tools = false;               ///< see generate::Request
+    grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
+    bool has_strict_tools = false; ///< see generate::Request
     bool has_lenient_tools = false;
     SamplingOptions sampling;
     SearchOptions search;
@@ -106,6 +108,27 @@ inline constexpr Option chat_template_option = {
 inline constexpr std::string_view tools_strict_text =
     "constrain the arguments of all tools to their schemas, as \"strict\": true does for one; otherwise only "
     "to a JSON object";
+
+/// --stop-in-reasoning, which every command that generates has.
+constexpr Option stop_in_reasoning_option = {
+    .name = "stop-in-reasoning",
+    .description = "let stop strings act in reasoning and tool calls, too; by default they act in the "
+                   "content alone"};
+/// Its value.
+Result<generate::StopScope> read_stop_scope(const OptionValues& values);
+
+/// --json-whitespace, which every command that generates has.
+constexpr Option json_whitespace_option = {
+    .name = "json-whitespace",
+    .value = "AMOUNT",
+    .kind = Kind::choice,
+    .choices = grammar::json_spacings,
+    .default_text = "single",
+    .description =
+        "white space between the tokens of JSON in answers with a schema and in arguments of strict "
+        "tools: none, at most one space or newline, or also indentation"};
+/// Its value, or JsonSpacing::single.
+Result<grammar::JsonSpacing> read_json_spacing(const OptionValues& values);
 
 /// Reads device_options(). Errors: invalid_argument.
 Status read_device(const OptionValues& values, runtime::ExecutorOptions& executor);

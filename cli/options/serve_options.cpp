@@ -198,6 +198,8 @@ constexpr std::array server_rows = {
            .range = {1, int32_max},
            .description = "maximum of max_tokens, or of its default, for requests with ignore_eos"},
     Option{.name = "tools-strict", .description = tools_strict_text},
+    json_whitespace_option,
+    stop_in_reasoning_option,
     Option{.name = "prompt-max",
            .value = "N",
            .kind = Kind::integer,
@@ -407,6 +409,8 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
     ETNA_TRY(options.service.limits.prompt_tokens_max, values.integer("prompt-max"));
     ETNA_TRY(options.service.limits.has_strict_tools, values.flag("tools-strict"));
+    ETNA_TRY(options.service.limits.json_spacing, read_json_spacing(values));
+    ETNA_TRY(options.service.limits.stop_scope, read_stop_scope(values));
     ETNA_TRY(const auto request_s, values.integer("request-timeout"));
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ class Utf8Gate {
 public:
     /// Appends to `text` all characters that `bytes` completes.
     void push(std::string_view bytes, std::string& text);
+
+    /// Bytes of an incomplete character that wait for the rest.
+    [[nodiscard]] std::size_t waiting_bytes() const { return waiting_.size(); }
 
     /// Ends the stream.
     void finish(std::string& text);

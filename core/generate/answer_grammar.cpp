@@ -138,7 +138,7 @@ public:
 
     [[nodiscard]] Description answer() const {
         const Description last = final_message();
-        const bool has_reasoning = !messages_->model_header.empty();
+        const bool has_reasoning = form_->may_reason && !messages_->model_header.empty();
         const Description reasoning = sequence({literal(messages_->model_header), body_and_next()});
         const Description open_reasoning =
             sequence({literal(messages_->model_header), literal(messages_->body), open_text()});

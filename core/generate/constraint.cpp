@@ -128,12 +128,20 @@ bool is_in_body(const output::Syntax& syntax, std::string_view prompt) {
     return !marker.empty() && trim(prompt).ends_with(marker);
 }
 
+/// Returns the request's grammar with its white space.
+std::optional<grammar::Description> content_grammar(const Request& request) {
+    std::optional<grammar::Description> content = request.grammar;
+    if (content)
+        content->spacing = request.json_spacing;
+    return content;
+}
+
 /// Describes the answer's grammar; empty if it is unconstrained.
 Result<std::optional<grammar::Description>> describe_constraint(const Model& model, const Request& request,
                                                                 const Prompt& prompt) {
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     if (prompt.syntax == nullptr || conversation == nullptr)
-        return request.grammar;
+        return content_grammar(request);
     const output::Syntax& syntax = *prompt.syntax;
     const auto required = prompt.tools.empty() ? std::nullopt : conversation->required_tool;
     const bool is_named = required && !required->empty();
@@ -143,10 +151,12 @@ Result<std::optional<grammar::Description>> describe_constraint(const Model& mod
         .required = required,
         .allows_parallel = conversation->calls == chat::CallCount::any && !is_named,
         .is_strict = request.has_strict_tools,
+        .spacing = request.json_spacing,
         .is_lenient = request.has_lenient_tools,
-        .content = request.grammar,
+        .content = content_grammar(request),
         .is_end_token = [&](std::string_view name) { return is_end_token(model.tokenizer(), name); },
         .start = output::start_after(syntax, prompt.text),
+        .may_reason = !request.grammar || conversation->thinking != chat::Thinking::off,
         .starts_in_body = is_in_body(syntax, prompt.text)};
     ETNA_TRY(auto description, describe_answer(form));
     if (!description || !syntax.messages.open.empty())
@@ -207,10 +217,10 @@ StopStringConstraint::StopStringConstraint(const text::Tokenizer& tokenizer, Opt
       detokenizer_(
           tokenizer,
           {.control = options.detokenize.control, .position = options.detokenize.position, .shown = *shown_}),
-      stops_(std::move(options.stop)), min_tokens_(options.min_tokens), inner_(std::move(inner)) {}
+      text_(std::move(options.text)), min_tokens_(options.min_tokens), inner_(std::move(inner)) {}
 
 StopStringConstraint::StopStringConstraint(const StopStringConstraint& other)
-    : Constraint(other), shown_(other.shown_), detokenizer_(other.detokenizer_), stops_(other.stops_),
+    : Constraint(other), shown_(other.shown_), detokenizer_(other.detokenizer_), text_(other.text_),
       tokens_(other.tokens_), min_tokens_(other.min_tokens_),
       inner_(other.inner_ == nullptr ? nullptr : other.inner_->fork()) {}
 
@@ -223,15 +233,14 @@ Result<engine::Constraint::Allowed> StopStringConstraint::allowed() {
 }
 
 void StopStringConstraint::accept(TokenId token) {
-    const std::string_view text = detokenizer_.push(token);
-    if (++tokens_ > min_tokens_)
-        stops_.push(text);
+    const bool is_exempt = ++tokens_ <= min_tokens_;
+    text_.push(detokenizer_.push(token), is_exempt ? AnswerText::Stops::ignored : AnswerText::Stops::found);
     if (inner_ != nullptr)
         inner_->accept(token);
 }
 
 Result<bool> StopStringConstraint::is_over() {
-    if (stops_.matched())
+    if (text_.matched())
         return true;
     return inner_ == nullptr ? Result<bool>(false) : inner_->is_over();
 }

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/engine/constraint.hpp"
+#include "core/generate/answer_text.hpp"
 #include "core/generate/generation.hpp"
 #include "core/generate/prompt.hpp"
 #include "core/grammar/grammar_cache.hpp"
 #include "core/text/detokenizer.hpp"
-#include "core/text/stop_matcher.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -37,7 +37,7 @@ std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const 
 class StopStringConstraint final : public engine::Constraint {
 public:
     struct Options {
-        std::vector<std::string> stop;
+        AnswerText text;                    ///< of the answer, with its stop strings
         uint32_t min_tokens = 0;            ///< see Request::min_tokens
         text::DetokenizeOptions detokenize; ///< `shown` is copied: the engine may outlive the request
     };
@@ -56,7 +56,7 @@ public:
 private:
     std::shared_ptr<const std::vector<TokenId>> shown_;
     text::Detokenizer detokenizer_;
-    text::StopMatcher stops_;
+    AnswerText text_;
     uint32_t tokens_ = 0;
     uint32_t min_tokens_;
     std::shared_ptr<engine::Constraint> inner_;

@@ -72,15 +72,17 @@ Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request
 }
 
 /// Returns the single request that produces all answers of a beam search.
-engine::Request beam_request(const Model& model, const Request& request, const Prompt& prompt,
-                             engine::Request one, const std::shared_ptr<const grammar::Grammar>& grammar) {
+Result<engine::Request> beam_request(const Model& model, const Request& request, const Prompt& prompt,
+                                     engine::Request one,
+                                     const std::shared_ptr<const grammar::Grammar>& grammar) {
     one.beams = *request.beams;
     one.beams->answers = request.choices;
     one.constraint = make_constraint(grammar, nullptr);
     if (!request.stop.empty()) {
+        ETNA_TRY(auto text, make_answer_text(prompt, request));
         one.constraint = std::make_shared<StopStringConstraint>(
             model.tokenizer(),
-            StopStringConstraint::Options{.stop = request.stop,
+            StopStringConstraint::Options{.text = std::move(text),
                                           .min_tokens = request.min_tokens,
                                           .detokenize = detokenize_options(prompt, request)},
             std::move(one.constraint));
@@ -152,7 +154,8 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         requests.dropped_keywords = grammar::dropped_keywords(*grammar);
     std::vector<engine::Request>& all = requests.all;
     if (request.beams) {
-        all.push_back(beam_request(model, request, prompt, std::move(one), grammar));
+        ETNA_TRY(auto beams, beam_request(model, request, prompt, std::move(one), grammar));
+        all.push_back(std::move(beams));
         all.front().sampling.seed = sampler_seed(seed);
         return requests;
     }

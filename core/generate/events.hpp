@@ -25,10 +25,17 @@ struct TokenLogprob {
 };
 
 /// A token of the answer, delivered before the text that it completes; only with Request::logprobs. Includes
-/// tokens whose text a stop string removes; the end token is in Finished.
+/// tokens whose text a stop string removes. The end token is in Finished, and is delivered too if its text
+/// is.
 struct TokenDelta {
     TokenLogprob chosen;
     std::vector<TokenLogprob> top; ///< most likely first, ties by ascending id
+};
+
+/// The first `count` TokenDeltas of the answer that are final: no stop string can remove their text.
+/// Delivered before that text, only with Request::logprobs. Tokens beyond the last count were removed.
+struct FinalTokens {
+    std::size_t count = 0;
 };
 
 /// A token of the prompt with its likelihood given the tokens before it; all are delivered in order, before
@@ -79,7 +86,7 @@ struct Timings {
 /// The last event.
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
-    std::vector<TokenId> tokens; ///< generated tokens, without the end token
+    std::vector<TokenId> tokens; ///< generated tokens; the end token only if its text was delivered
     /// Tokens that the engine generated, end token included. Exceeds `tokens` for a cancelled answer, whose
     /// last tokens were not delivered. All were generated within Timings::generation_ms.
     uint32_t generated_tokens = 0;
@@ -100,7 +107,8 @@ struct Finished {
 };
 
 /// A output::Event is never of kind content: that is a TextDelta.
-using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, output::Event, TokenDelta, Finished>;
+using Event =
+    std::variant<Adapted, PromptTokenDelta, TextDelta, output::Event, TokenDelta, FinalTokens, Finished>;
 
 enum class SinkResult : uint8_t { proceed, stop };
 

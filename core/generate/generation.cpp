@@ -326,10 +326,12 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     const auto end_event = end_token ? last.end_event : std::nullopt;
     if (choice.buffer != nullptr && end_event)
         choice.buffer->end_logprob = double{end_event->logit} - double{end_event->log_sum_exp};
-    choice.answer.finish(end_token, choice.is_complete(last));
+    choice.answer.finish(end_token, end_event, choice.is_complete(last));
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
+    if (const auto shown = choice.answer.shown_end())
+        finished.tokens.push_back(*shown);
     finished.generated_tokens = last.completion_tokens + (last.end_token ? 1 : 0);
     finished.matched = choice.answer.matched(end_token);
     if (end_event && requests[choice.request].request.logprobs)
@@ -511,8 +513,8 @@ Result<EncodedPrompt> encode(const Model& model, const Request& request, const P
 }
 
 Result<std::string> render(const Model& model, const Request& request, const PromptBudget& budget) {
-    ETNA_TRY(auto rendered, render_conversation(model, std::get<chat::Conversation>(request.prompt),
-                                                request.now_unix_s, budget));
+    ETNA_TRY(auto rendered,
+             render_conversation(model, std::get<chat::Conversation>(request.prompt), request, budget));
     return std::move(rendered.text);
 }
 

@@ -152,7 +152,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
                                    const Request& request, const EncodeLimits& limits) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
     const PromptBudget unlimited;
-    ETNA_TRY(auto rendered, render_conversation(model, conversation, request.now_unix_s,
+    ETNA_TRY(auto rendered, render_conversation(model, conversation, request,
                                                 limits.budget == nullptr ? unlimited : *limits.budget));
     Prompt prompt;
     prompt.text = std::move(rendered.text);
@@ -175,8 +175,9 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
     ETNA_TRY(prompt.branch_positions, branch_positions(model, conversation, prompt, options));
     prompt.syntax = &output.syntax;
-    prompt.may_think = conversation.thinking == chat::Thinking::on || rendered.ignores_thinking_off ||
-                       (conversation.thinking == chat::Thinking::template_default &&
+    const chat::Thinking thinking = thinking_of(conversation, request);
+    prompt.may_think = thinking == chat::Thinking::on || rendered.ignores_thinking_off ||
+                       (thinking == chat::Thinking::template_default &&
                         !format->chat_template.capabilities().skips_thinking_by_default);
     prompt.markers = conversation.tools.empty() ? output.markers_without_calls : output.markers;
     prompt.tools = conversation.tools;
@@ -297,17 +298,30 @@ Result<Prompt> encode_untruncated(const Model& model, const Request& request, co
 
 } // namespace
 
+chat::Thinking thinking_of(const chat::Conversation& conversation, const Request& request) {
+    const bool is_unrequested = conversation.thinking == chat::Thinking::template_default;
+    return request.grammar && is_unrequested ? chat::Thinking::off : conversation.thinking;
+}
+
 Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
-                                                int64_t now_unix_s, const PromptBudget& budget) {
+                                                const Request& request, const PromptBudget& budget) {
     if (budget.reserve_memory && !budget.reserve_memory(rendering_bytes(conversation)))
         return Error{ErrorKind::out_of_memory, "not enough memory to render the conversation"};
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
-    if (model.system().empty() || has_system(conversation))
-        return chat::render_adapted(format->chat_template, conversation, now_unix_s);
-    chat::Conversation with_system = conversation;
-    with_system.messages.insert(with_system.messages.begin(),
+    const chat::ChatTemplate& chat_template = format->chat_template;
+    const chat::Thinking thinking = thinking_of(conversation, request);
+    const bool turns_off = thinking != conversation.thinking && chat_template.capabilities().can_think;
+    const bool adds_system = !model.system().empty() && !has_system(conversation);
+    if (!turns_off && !adds_system)
+        return chat::render_adapted(chat_template, conversation, request.now_unix_s);
+    chat::Conversation changed = conversation;
+    if (turns_off)
+        changed.thinking = thinking;
+    if (adds_system) {
+        changed.messages.insert(changed.messages.begin(),
                                 {.role = chat::Role::system, .content = model.system()});
-    return chat::render_adapted(format->chat_template, with_system, now_unix_s);
+    }
+    return chat::render_adapted(chat_template, changed, request.now_unix_s);
 }
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {

@@ -24,13 +24,13 @@ struct Prompt {
     text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text
     Adapted adapted = {};                                  ///< by the chat template
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
-    bool may_think = true;            ///< false: thinking is off, by request or by the template's default
-    std::span<const TokenId> markers; ///< the control tokens that the parser must see as text
-    std::vector<jinja::Value> tools;  ///< the offered tools
-    bool is_structured = false;       ///< the answer is constrained to a grammar
-    bool has_strict_calls = false;    ///< see output::ParserOptions
-    bool is_shortened = false;        ///< tokens were dropped, see ContextShift
-    std::size_t kept_tokens = 0;      ///< tokens that a ContextShift never drops
+    bool may_think = true;                  ///< see thinking_of(); the template's default counts
+    std::span<const TokenId> markers;       ///< the control tokens that the parser must see as text
+    std::vector<jinja::Value> tools;        ///< the offered tools
+    bool is_structured = false;             ///< the answer is constrained to a grammar
+    bool has_strict_calls = false;          ///< see output::ParserOptions
+    bool is_shortened = false;              ///< tokens were dropped, see ContextShift
+    std::size_t kept_tokens = 0;            ///< tokens that a ContextShift never drops
     /// Length of the suffix of `text` that is the start of the answer: see chat::AdaptedPrompt.
     std::size_t prefilled_bytes = 0;
 };
@@ -46,9 +46,13 @@ struct EncodeLimits {
     const PromptBudget* budget = nullptr; ///< borrowed; null: no limits
 };
 
-/// Renders a conversation through the model's template. Errors: those of rendering, out_of_memory.
+/// Returns the thinking of a conversation. A constrained answer thinks only on request.
+chat::Thinking thinking_of(const chat::Conversation& conversation, const Request& request);
+
+/// Renders a conversation, the request's prompt, through the model's template. Errors: those of rendering,
+/// out_of_memory.
 Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
-                                                int64_t now_unix_s, const PromptBudget& budget);
+                                                const Request& request, const PromptBudget& budget);
 
 /// Errors: those of rendering and tokenizing, context_exceeded, cancelled, out_of_memory.
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits = {});

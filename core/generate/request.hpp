@@ -29,6 +29,12 @@ enum class EndTokens : uint8_t { stop, ignore };
 /// Whether an answer includes the stop string that ended it.
 enum class MatchedStop : uint8_t { excluded, included };
 
+/// The text in which stop strings end an answer. Without a chat format, all of an answer is content.
+enum class StopScope : uint8_t {
+    content,  ///< neither reasoning nor tool calls
+    all_text, ///< also reasoning and tool calls, as the model writes them
+};
+
 /// A part of a prompt that mixes texts and tokens. Texts are tokenized one by one.
 struct PromptPart {
     std::variant<std::string, std::vector<TokenId>> content;
@@ -76,8 +82,9 @@ struct Request {
     std::optional<int64_t> seed;   ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
     MatchedStop matched_stop = MatchedStop::excluded;
-    /// Whether control tokens appear by name in the text, for a prompt that is not a conversation or if the
-    /// protocol's own markers are requested.
+    StopScope stop_scope = StopScope::content;
+    /// Whether control tokens appear by name in the text: the end token too, unless the answer ended with
+    /// calls. Markers of a conversation's protocol within the answer never do.
     text::ControlTokens control_tokens = text::ControlTokens::hidden;
     std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_processors.hpp
     /// DRY sequence breakers; unused while DRY is off.
@@ -87,9 +94,12 @@ struct Request {
     uint64_t cache_salt = 0; ///< prompt cache entries are shared only among requests with the same salt
     uint64_t client = 0;     ///< client id: the engine is shared fairly among clients
     int32_t priority = 0;    ///< order among the client's requests: smaller numbers first
-    /// Grammar of the answer after its reasoning, unless it calls tools; empty: unconstrained. An answer that
-    /// ends before the grammar is complete was cut off (FinishReason::length, or a stop string).
+    /// Grammar of the answer, unless it calls tools; empty: unconstrained. Reasoning precedes it only if
+    /// thinking is on, or if the template opens it and has no switch. An answer that ends before the grammar
+    /// is complete was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};
+    /// White space in JSON: answers that match a JSON Schema, and arguments that match their tool's.
+    grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
     /// Calls always name offered tools, with arguments that are a JSON object. The arguments match their
     /// schema if the tool is strict ("strict": true), if a call is required, or if this is set.
     bool has_strict_tools = false;

@@ -162,6 +162,12 @@ Description ToolCallGrammar::marker(std::string_view text) const {
                      maybe(text.substr(begin + middle.size()))});
 }
 
+/// White space in a call outside its arguments. Models know their calls with spaces, so that only arguments
+/// are compact.
+Description ToolCallGrammar::space() const {
+    return {.notation = Notation::space, .spacing = std::max(form_->spacing, grammar::JsonSpacing::single)};
+}
+
 std::vector<std::string> ToolCallGrammar::opening_markers() const {
     std::vector<std::string> all;
     for (const Section& section : form_->syntax.sections) {
@@ -401,6 +407,7 @@ Description ToolCallGrammar::arguments(const Function& function, grammar::Writin
     Description schema = {.notation = Notation::json_schema,
                           .text = relaxed_schema(function, writing),
                           .is_lenient = form_->is_lenient,
+                          .spacing = grammar::JsonSpacing::any,
                           .root = grammar::Root::object,
                           .writing = std::move(writing)};
     if (must_match_schema(function)) {
@@ -408,6 +415,7 @@ Description ToolCallGrammar::arguments(const Function& function, grammar::Writin
         const bool has_schema = !parameters.is(jinja::Type::undefined) && !parameters.is(jinja::Type::none);
         schema.text = has_schema ? jinja::compact_json(parameters) : std::string(no_arguments);
         schema.place = function.schema_path;
+        schema.spacing = form_->spacing;
     } else {
         schema.writing.read_as.clear();
         schema.writing.others_read_as = grammar::json_string;

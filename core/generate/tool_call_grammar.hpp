@@ -27,9 +27,6 @@ inline Description literal(std::string_view text) {
 inline Description regex(std::string_view pattern) {
     return {.notation = Notation::regex, .text = std::string(pattern)};
 }
-inline Description space() {
-    return {.notation = Notation::space};
-}
 inline Description sequence(std::vector<Description> parts) {
     return {.notation = Notation::sequence, .parts = std::move(parts)};
 }
@@ -109,6 +106,7 @@ private:
     [[nodiscard]] grammar::Writing tagged_writing(const output::Section& section, const Pattern& pattern,
                                                   const Function& function) const;
     [[nodiscard]] grammar::Description marker(std::string_view text) const;
+    [[nodiscard]] grammar::Description space() const;
     [[nodiscard]] bool must_match_schema(const Function& function) const;
     [[nodiscard]] bool takes_programs(const Function& function) const;
     [[nodiscard]] grammar::Description program() const;

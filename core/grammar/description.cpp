@@ -63,7 +63,7 @@ private:
         case Notation::free_text:
             return free_text(description.choices, description.not_begun, description.mentions);
         case Notation::space:
-            return json_space(*language_, JsonSpacing::bounded);
+            return json_space(*language_, description.spacing);
         case Notation::sequence:
         case Notation::either:
         case Notation::repeated:
@@ -91,7 +91,7 @@ private:
         std::vector<std::string> dropped;
         ETNA_TRY(const Expression texts,
                  json_schema(*language_, description.text,
-                             {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
+                             {.spacing = description.spacing,
                               .is_lenient = description.is_lenient,
                               .root = description.root,
                               .writing = description.writing,

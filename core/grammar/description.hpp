@@ -18,7 +18,7 @@ enum class Notation : uint8_t {
     choices,     ///< one of several texts: `choices`
     literal,     ///< `text`; a control token's name in it may also be written as the token
     free_text,   ///< any text that does not contain any of `choices`
-    space,       ///< optional white space, as between the tokens of a JSON text
+    space,       ///< white space between the tokens of a JSON text: `spacing`
     sequence,    ///< `parts`, in order
     either,      ///< one of `parts`
     repeated,    ///< the only part, `min` to `max` times
@@ -50,9 +50,9 @@ struct Description {
     std::string not_begun = {}; ///< of free text: a regex that must not match its start after white space
     std::vector<Mention> mentions = {}; ///< of free text
     bool is_lenient = false;            ///< of a JSON Schema: keywords that cannot be enforced are dropped
-    bool is_compact = false;            ///< of a JSON Schema: no white space
-    Root root = Root::any;              ///< of a JSON Schema
-    Writing writing = {};               ///< of a JSON Schema
+    JsonSpacing spacing = JsonSpacing::single; ///< of a JSON Schema, and of space
+    Root root = Root::any;                     ///< of a JSON Schema
+    Writing writing = {};                      ///< of a JSON Schema
     std::vector<Description> parts = {};
     uint32_t min = 0;
     uint32_t max = unbounded;

@@ -25,6 +25,12 @@ public:
     CallReader(const Syntax& syntax, const Tools& tools, InputBuffer& input, EventWriter& out)
         : syntax_(&syntax), tools_(&tools), input_(&input), out_(&out) {}
 
+    /// Reads and writes these instead, in a copy.
+    void attach(InputBuffer& input, EventWriter& out) {
+        input_ = &input;
+        out_ = &out;
+    }
+
     /// When the events of a call are delivered.
     enum class Certainty : uint8_t {
         certain,     ///< immediately

@@ -49,6 +49,11 @@ void EventWriter::end_message() {
     at_.last_space = std::move(last);
 }
 
+std::string_view EventWriter::held_space() const {
+    const bool is_content = in_span_ && space_kind_ == EventKind::content;
+    return is_content ? std::string_view(space_) : std::string_view();
+}
+
 void EventWriter::flush_space() {
     if (!at_.last_space.empty()) {
         add(EventKind::content, at_.last_space);

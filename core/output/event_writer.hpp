@@ -29,6 +29,14 @@ public:
     /// Whether content other than white space has been written.
     [[nodiscard]] bool has_content() const { return at_.has_content; }
 
+    /// The white space after the content so far; content, unless a marker follows. Empty outside content.
+    [[nodiscard]] std::string_view held_space() const;
+
+    /// Bytes of white space that may become content.
+    [[nodiscard]] std::size_t held_bytes() const {
+        return space_kind_ == EventKind::content ? space_.size() : 0;
+    }
+
     /// Emits the held-back trailing white space: no marker follows it.
     void flush_space();
 

@@ -58,13 +58,14 @@ constexpr std::size_t max_header_bytes = 1024;
 } // namespace
 
 OutputMachine::OutputMachine(const Syntax& syntax, Tools tools, const ParserOptions& options)
-    : syntax_(syntax), tools_(std::move(tools)), is_structured_(options.is_structured),
-      has_strict_calls_(options.has_strict_calls),
+    : rules_(std::make_shared<const Rules>(Rules{
+          .syntax = syntax, .tools = std::move(tools), .message_section = {.calls = syntax.messages.calls}})),
+      syntax_(rules_->syntax), tools_(rules_->tools), message_section_(rules_->message_section),
+      is_structured_(options.is_structured), has_strict_calls_(options.has_strict_calls),
       out_(options.start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::marker),
       call_(syntax_, tools_, input_, out_) {
     const Start start = options.start;
     collect_markers();
-    message_section_.calls = syntax_.messages.calls;
     if (start == Start::reasoning && syntax_.reasoning.empty()) {
         enter_message_text(State::reasoning);
     } else if (start == Start::reasoning) {
@@ -74,6 +75,24 @@ OutputMachine::OutputMachine(const Syntax& syntax, Tools tools, const ParserOpti
         state_ = State::header;
         retained_ = 0;
     }
+}
+
+std::unique_ptr<OutputMachine> OutputMachine::copy() const {
+    auto copied = std::unique_ptr<OutputMachine>(new OutputMachine(*this));
+    copied->call_.attach(copied->input_, copied->out_);
+    return copied;
+}
+
+std::string_view OutputMachine::held_space() const {
+    const bool is_decided = state_ == State::content && input_.rest().empty();
+    return is_decided ? out_.held_space() : std::string_view();
+}
+
+std::size_t OutputMachine::undecided_bytes() const {
+    if (state_ == State::content)
+        return input_.rest().size() + out_.held_bytes();
+    const bool may_be_reread = state_ != State::reasoning && retained_ != not_retained;
+    return may_be_reread ? input_.from(retained_).size() : 0;
 }
 
 std::span<const Event> OutputMachine::push(std::string_view text) {
@@ -460,6 +479,7 @@ Result<Parser> Parser::create(const Syntax& syntax, const ParserOptions& options
 }
 
 Parser::Parser(std::unique_ptr<OutputMachine> machine) : machine_(std::move(machine)) {}
+Parser::Parser(const Parser& other) : machine_(other.machine_->copy()) {}
 Parser::Parser(Parser&&) noexcept = default;
 Parser& Parser::operator=(Parser&&) noexcept = default;
 Parser::~Parser() = default;
@@ -470,6 +490,14 @@ std::span<const Event> Parser::push(std::string_view text) {
 
 std::span<const Event> Parser::finish(Ending ending) {
     return machine_->finish(ending);
+}
+
+std::string_view Parser::held_space() const {
+    return machine_->held_space();
+}
+
+std::size_t Parser::undecided_bytes() const {
+    return machine_->undecided_bytes();
 }
 
 } // namespace etna::output

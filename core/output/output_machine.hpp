@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,13 +24,27 @@ namespace etna::output {
 class OutputMachine {
 public:
     OutputMachine(const Syntax& syntax, Tools tools, const ParserOptions& options);
-    OutputMachine(const OutputMachine&) = delete; // members refer to each other
     OutputMachine& operator=(const OutputMachine&) = delete;
+
+    [[nodiscard]] std::unique_ptr<OutputMachine> copy() const;
 
     std::span<const Event> push(std::string_view text);
     std::span<const Event> finish(Ending ending);
 
+    /// See Parser.
+    [[nodiscard]] std::string_view held_space() const;
+    [[nodiscard]] std::size_t undecided_bytes() const;
+
 private:
+    OutputMachine(const OutputMachine&) = default; // see copy(): members refer to each other
+
+    /// What the output is read by. Copies share it, so that their pointers into it stay valid.
+    struct Rules {
+        Syntax syntax;
+        Tools tools;
+        Section message_section; ///< the body of a message to a function
+    };
+
     enum class State : uint8_t {
         content,
         reasoning,
@@ -131,8 +146,10 @@ private:
 
     static constexpr std::size_t not_retained = std::numeric_limits<std::size_t>::max();
 
-    const Syntax syntax_;
-    const Tools tools_;
+    const std::shared_ptr<const Rules> rules_;
+    const Syntax& syntax_; ///< of rules_, like the next two
+    const Tools& tools_;
+    const Section& message_section_;
     const bool is_structured_;    ///< see ParserOptions
     const bool has_strict_calls_; ///< see ParserOptions
     EventWriter out_;
@@ -158,7 +175,6 @@ private:
 
     Attempt attempt_;
     std::size_t reread_bytes_ = 0; ///< of attempts that proved to be something else
-    Section message_section_;      ///< the body of a message to a function
     const Section* section_ = nullptr;
     std::size_t section_calls_ = 0; ///< complete or broken
     bool bracketed_ = false;

@@ -40,12 +40,13 @@ struct ParserOptions {
 /// boundaries (adjacent events of one kind count as one). White space next to markers belongs to the
 /// protocol, except at the end of the last message. Two spans of content, or of reasoning, with something
 /// else in between are separated by an empty line. Time and memory are linear in the text. Bytes that are not
-/// UTF-8 become U+FFFD. Not thread-safe; movable.
+/// UTF-8 become U+FFFD. Not thread-safe.
 class Parser {
 public:
     /// Errors: invalid_argument (`tools` are not of that form).
     static Result<Parser> create(const Syntax& syntax, const ParserOptions& options);
 
+    Parser(const Parser& other);
     Parser(Parser&&) noexcept;
     Parser& operator=(Parser&&) noexcept;
     ~Parser();
@@ -55,6 +56,13 @@ public:
 
     /// Ends the output. push() must not be called afterwards.
     std::span<const Event> finish(Ending ending);
+
+    /// Returns the white space at the end of the content so far. It is content unless a marker follows. The
+    /// view is valid until the next call of another member function.
+    [[nodiscard]] std::string_view held_space() const;
+
+    /// Returns the number of bytes at the end of the text that may be content, and of which no event exists.
+    [[nodiscard]] std::size_t undecided_bytes() const;
 
 private:
     explicit Parser(std::unique_ptr<OutputMachine> machine);

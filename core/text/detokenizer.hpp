@@ -41,6 +41,9 @@ public:
     /// Ends the text: an incomplete character becomes U+FFFD. The view is valid until the next call.
     std::string_view flush();
 
+    /// Bytes of the tokens so far that wait for the rest of a character.
+    [[nodiscard]] std::size_t waiting_bytes() const { return gate_.waiting_bytes(); }
+
 private:
     const Tokenizer* tokenizer_;
     DetokenizeOptions options_;

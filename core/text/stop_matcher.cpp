@@ -18,11 +18,23 @@ StopMatcher::StopMatcher(std::vector<std::string> stops) {
     }
 }
 
-void StopMatcher::advance(Pattern& pattern, char byte) {
-    while (pattern.length > 0 && pattern.stop[pattern.length] != byte)
-        pattern.length = pattern.fallback[pattern.length];
-    if (!pattern.stop.empty() && pattern.stop[pattern.length] == byte)
-        ++pattern.length;
+/// Returns the matched length after `byte`, from `length` before it.
+std::size_t StopMatcher::advanced(const Pattern& pattern, std::size_t length, char byte) {
+    while (length > 0 && pattern.stop[length] != byte)
+        length = pattern.fallback[length];
+    return !pattern.stop.empty() && pattern.stop[length] == byte ? length + 1 : length;
+}
+
+bool StopMatcher::completes(std::string_view text) const {
+    return std::any_of(patterns_.begin(), patterns_.end(), [text](const Pattern& pattern) {
+        std::size_t length = pattern.length;
+        for (const char byte : text) {
+            length = advanced(pattern, length, byte);
+            if (!pattern.stop.empty() && length == pattern.stop.size())
+                return true;
+        }
+        return false;
+    });
 }
 
 std::size_t StopMatcher::held_bytes() const {
@@ -41,7 +53,7 @@ std::string_view StopMatcher::push(std::string_view text) {
         text_ += byte;
         for (std::size_t i = 0; i < patterns_.size(); ++i) {
             Pattern& pattern = patterns_[i];
-            advance(pattern, byte);
+            pattern.length = advanced(pattern, pattern.length, byte);
             const bool complete = !pattern.stop.empty() && pattern.length == pattern.stop.size();
             if (complete && (!matched_ || pattern.stop.size() > patterns_[*matched_].stop.size()))
                 matched_ = i;

@@ -22,6 +22,12 @@ public:
     /// call. After a match: always empty.
     std::string_view push(std::string_view text);
 
+    /// Whether `text` would complete a stop string if it were pushed.
+    [[nodiscard]] bool completes(std::string_view text) const;
+
+    /// Bytes of text that may begin a stop string.
+    [[nodiscard]] std::size_t held_bytes() const;
+
     /// Ends the stream; returns the held-back text, unless a stop has matched. The view is valid until the
     /// next call.
     std::string_view flush();
@@ -36,8 +42,7 @@ private:
         std::vector<std::size_t> fallback; ///< [n]: longest proper prefix of stop that ends its first n bytes
         std::size_t length = 0;            ///< length of the longest prefix of `stop` that the text ends with
     };
-    static void advance(Pattern& pattern, char byte);
-    [[nodiscard]] std::size_t held_bytes() const;
+    static std::size_t advanced(const Pattern& pattern, std::size_t length, char byte);
 
     std::vector<Pattern> patterns_;
     std::string held_; ///< the suffix of the text that may begin a stop

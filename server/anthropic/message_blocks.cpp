@@ -35,7 +35,7 @@ void MessageBlocks::take_output(const output::Event& event) {
         return close();
     case Kind::call_broken: // no text is lost: the model's own text follows
         if (open_ == Open::call)
-            close(/*is_whole=*/false);
+            close(BlockEnd::broken);
         return add_text(event.text);
     }
 }
@@ -73,7 +73,7 @@ void MessageBlocks::add_arguments(std::string_view text) {
 
 void MessageBlocks::finish(const generate::Finished& finished) {
     using Reason = generate::FinishReason;
-    close(/*is_whole=*/open_ != Open::call);
+    close(open_ == Open::call ? BlockEnd::cut : BlockEnd::complete);
     const bool has_sequence = std::find(options_.stop_sequences.begin(), options_.stop_sequences.end(),
                                         finished.matched) != options_.stop_sequences.end();
     switch (finished.finish_reason) {
@@ -104,7 +104,7 @@ void MessageBlocks::open(Open kind, Json block) {
     events_.push_back({{"type", "content_block_start"}, {"index", blocks_}, {"content_block", block_}});
 }
 
-void MessageBlocks::close(bool is_whole) {
+void MessageBlocks::close(BlockEnd end) {
     if (open_ == Open::nothing)
         return;
     if (open_ == Open::text) {
@@ -114,12 +114,12 @@ void MessageBlocks::close(bool is_whole) {
         block_["thinking"] = is_hidden ? std::string() : text_;
         block_["signature"] = seal_.sign(text_, is_hidden);
         send_delta({{"type", "signature_delta"}, {"signature", block_["signature"]}});
-    } else if (is_whole) {
+    } else if (end == BlockEnd::complete) {
         block_["input"] = parse_json(text_);
     }
     events_.push_back({{"type", "content_block_stop"}, {"index", blocks_}});
     ++blocks_;
-    if (is_whole)
+    if (end != BlockEnd::broken)
         content_.push_back(std::move(block_));
     open_ = Open::nothing;
 }

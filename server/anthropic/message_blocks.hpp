@@ -33,7 +33,7 @@ public:
     /// Returns whether the answer is complete for the client, so that generation can stop.
     [[nodiscard]] bool is_complete() const { return !options_.has_parallel_calls && calls_ > 0; }
 
-    /// Returns the blocks so far. Omits truncated calls: they cannot be executed.
+    /// Returns the blocks so far. A call that was cut off has an empty input; broken calls are text.
     [[nodiscard]] const Json& content() const { return content_; }
 
     /// Returns {"stop_reason", "stop_sequence", ...}; all members are null before the end.
@@ -46,6 +46,11 @@ public:
 
 private:
     enum class Open : uint8_t { nothing, text, thinking, call };
+    enum class BlockEnd : uint8_t {
+        complete,
+        cut,    ///< a call without its last arguments: the answer ended there
+        broken, ///< not a call: its text follows
+    };
 
     void take_output(const output::Event& event);
     void add_text(std::string_view text);
@@ -54,7 +59,7 @@ private:
     void add_arguments(std::string_view text);
     void finish(const generate::Finished& finished);
     void open(Open kind, Json block);
-    void close(bool is_whole = true);
+    void close(BlockEnd end = BlockEnd::complete);
     void send_delta(Json delta);
 
     BlockOptions options_;

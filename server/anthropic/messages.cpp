@@ -79,14 +79,33 @@ public:
         return dump_json(message) + "\n";
     }
 
+    /// Starts the message once its prompt is admitted, because its usage counts the cached tokens.
     ApiResult<bool> stream(EventStream& stream) override {
-        const Json usage = usage_json(active.usage()); // prompt tokens only: nothing is generated yet
-        send(stream, {{"type", "message_start"}, {"message", message_json(usage)}});
-        stream.send(ping);
-        const Status status = run([&](const Json& event) { return send(stream, event); },
-                                  [&] { return stream.is_disconnected(); });
+        bool has_started = false;
+        Json waiting = Json::array(); // events before the start
+        const auto start = [&] {
+            has_started = true;
+            send(stream, {{"type", "message_start"}, {"message", message_json(usage_json(active.usage()))}});
+            stream.send(ping);
+            for (const Json& event : std::exchange(waiting, Json::array()))
+                send(stream, event);
+        };
+        const Status status = run(
+            [&](const Json& event) {
+                if (has_started)
+                    return send(stream, event);
+                waiting.push_back(event);
+                return true;
+            },
+            [&] {
+                if (!has_started && active.count_cached())
+                    start();
+                return stream.is_disconnected();
+            });
         if (!status)
             return active.report_failure(status.error());
+        if (!has_started)
+            start();
         send(stream,
              {{"type", "message_delta"}, {"delta", blocks_->stop()}, {"usage", usage_json(active.usage())}});
         return send(stream, {{"type", "message_stop"}});

@@ -3,6 +3,7 @@
 #include "server/anthropic/conversation.hpp"
 #include "server/anthropic/errors.hpp"
 #include "server/anthropic/tools.hpp"
+#include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
 #include "server/fields.hpp"
@@ -39,7 +40,7 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
             return stop.find_first_not_of(" \t\r\n") == std::string::npos;
         }))
         fields.refuse("stop_sequences", "must not contain a string of white space only");
-    request.has_strict_tools = context.limits.has_strict_tools;
+    api::read_operator_settings(fields, context.limits, request);
 }
 
 /// Without the member, the model does not think. A budget cannot be enforced; it is reported as ignored.

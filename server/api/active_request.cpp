@@ -29,6 +29,10 @@ void Usage::add(uint32_t choice, const generate::Finished& finished) {
     rejected_drafts_ += finished.rejected_drafts;
 }
 
+void Usage::add(std::size_t prompt, const engine::PromptProgress& progress) {
+    cached_tokens_[prompt] = std::max(cached_tokens_[prompt], progress.cached_tokens);
+}
+
 Metrics::Tokens Usage::tokens() const {
     return {.prompt = prompt_tokens_,
             .cached = std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U),
@@ -271,6 +275,17 @@ AnswerLog ActiveRequest::log() const {
         log.completion_tokens = tokens.completion;
     }
     return log;
+}
+
+bool ActiveRequest::count_cached() {
+    bool are_admitted = true;
+    for (std::size_t prompt = 0; prompt < prompt_count_; ++prompt) {
+        const auto progress = generation_->prompt_progress(prompt);
+        are_admitted = are_admitted && progress;
+        if (progress)
+            usage_->add(prompt, *progress);
+    }
+    return are_admitted;
 }
 
 void ActiveRequest::log_prompts() const {

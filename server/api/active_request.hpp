@@ -27,6 +27,9 @@ public:
 
     void add(uint32_t choice, const generate::Finished& finished);
 
+    /// Counts the cached tokens of an admitted prompt. Those of its answers are the same.
+    void add(std::size_t prompt, const engine::PromptProgress& progress);
+
     [[nodiscard]] Metrics::Tokens tokens() const;
     [[nodiscard]] uint32_t reasoning_tokens() const { return reasoning_tokens_; }
 
@@ -84,8 +87,10 @@ public:
     [[nodiscard]] const generate::Generation* generation() const {
         return generation_ ? &*generation_ : nullptr;
     }
-    /// Precondition of usage() and prompt_count(): begin() has succeeded.
+    /// Precondition of usage(), count_cached() and prompt_count(): begin() has succeeded.
     [[nodiscard]] const Usage& usage() const { return *usage_; }
+    /// Counts the cached tokens of the prompts that are admitted. Returns whether all are.
+    bool count_cached();
     [[nodiscard]] std::size_t prompt_count() const { return prompt_count_; }
     /// Members without effect. Precondition: begin() has succeeded.
     [[nodiscard]] const IgnoredMembers& ignored() const { return ignored_; }

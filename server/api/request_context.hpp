@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/generate/request.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/text/tokenizer.hpp"
 
@@ -23,7 +24,9 @@ struct RequestLimits {
     std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
     std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
     std::optional<uint32_t> prompt_tokens_max;     ///< per prompt, after templating
-    bool has_strict_tools = false;                 ///< see generate::Request
+    bool has_strict_tools = false;                 ///< see generate::Request, like the next two
+    generate::StopScope stop_scope = generate::StopScope::content;
+    grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
 };
 
 /// Facts about the server and the model for the reader of a request body.

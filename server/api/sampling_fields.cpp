@@ -177,8 +177,8 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_stops(fields, dialect, is_streamed, request);
     read_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
+    read_operator_settings(fields, limits, request);
     read_structure(fields, request);
-    request.has_strict_tools = limits.has_strict_tools;
     request.seed = read_seed(fields);
     request.choices = static_cast<uint32_t>(
         fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));
@@ -243,6 +243,14 @@ void read_allowed_tokens(Fields& fields, uint32_t vocabulary, generate::Request&
 }
 
 } // namespace
+
+void read_operator_settings(Fields& fields, const RequestLimits& limits, generate::Request& request) {
+    request.has_strict_tools = limits.has_strict_tools;
+    request.json_spacing = limits.json_spacing;
+    request.stop_scope = limits.stop_scope;
+    if (const auto in_reasoning = fields.flag("stop_in_reasoning"))
+        request.stop_scope = *in_reasoning ? generate::StopScope::all_text : generate::StopScope::content;
+}
 
 int32_t read_priority(Fields& fields) {
     using Priority = std::numeric_limits<int32_t>;

@@ -26,6 +26,9 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
                      generate::Request& request,
                      const LengthMembers& lengths = {"max_completion_tokens", "max_tokens"});
 
+/// Applies the operator's settings, and the members that override them in every API: `stop_in_reasoning`.
+void read_operator_settings(Fields& fields, const RequestLimits& limits, generate::Request& request);
+
 /// Reads vLLM's `priority`: smaller numbers are served first; 0 if absent.
 int32_t read_priority(Fields& fields);
 

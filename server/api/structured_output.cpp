@@ -96,38 +96,30 @@ void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> 
     }
 }
 
-/// Whether the JSON must have no white space, for a schema in any field.
-bool is_compact(Fields& fields) {
-    const Json* const object = fields.object("structured_outputs");
-    if (object == nullptr)
-        return false;
-    Fields nested(*object, "structured_outputs");
-    const bool result = nested.flag("disable_any_whitespace").value_or(false);
-    if (nested.problem())
-        fields.adopt(*nested.problem());
-    return result;
-}
-
 void read_structured_outputs(Fields& fields, generate::Request& request) {
     const Json* const object = fields.object("structured_outputs");
     if (object == nullptr)
         return;
     Fields nested(*object, "structured_outputs");
     read_constraints(nested, structured_output_fields, request);
-    nested.accept({"disable_any_whitespace"}); // is_compact()
+    if (nested.flag("disable_any_whitespace").value_or(false)) // for a schema in any field
+        request.json_spacing = grammar::JsonSpacing::none;
     refuse_unsupported(nested, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
     nested.accept({"disable_fallback"});
     fields.adopt(nested);
 }
 
-bool is_lenient(Fields& fields) {
+/// Reads etna's own members.
+void read_etna(Fields& fields, generate::Request& request) {
     const Json* const object = fields.object("etna");
     if (object == nullptr)
-        return false;
+        return;
     Fields nested(*object, "etna");
-    const auto schema = nested.choice("schema", {"strict", "lenient"});
+    request.has_lenient_tools = nested.choice("schema", {"strict", "lenient"}) == 1U;
+    constexpr auto& names = grammar::json_spacings;
+    if (const auto spacing = nested.choice("json_whitespace", {names.begin(), names.end()}))
+        request.json_spacing = static_cast<grammar::JsonSpacing>(*spacing);
     fields.adopt(nested);
-    return schema == 1U;
 }
 
 } // namespace
@@ -144,19 +136,13 @@ void read_structure(Fields& fields, generate::Request& request) {
     read_constraints(fields, root_fields, request);
     refuse_unsupported(fields, {"guided_whitespace_pattern", "grammar_lazy"});
     fields.accept({"guided_decoding_backend"}); // there is only one backend
-    const bool lenient = is_lenient(fields);
-    request.has_lenient_tools = lenient;
-    const bool compact = is_compact(fields);
-    if (request.grammar) {
-        request.grammar->is_compact = compact;
-        request.grammar->is_lenient = lenient;
-    }
+    read_etna(fields, request);
+    if (request.grammar)
+        request.grammar->is_lenient = request.has_lenient_tools;
 }
 
-grammar::Description json_object_description(Fields& fields, const generate::Request& request) {
-    return {.text = std::string(any_object),
-            .is_lenient = request.has_lenient_tools,
-            .is_compact = is_compact(fields)};
+grammar::Description json_object_description(const generate::Request& request) {
+    return {.text = std::string(any_object), .is_lenient = request.has_lenient_tools};
 }
 
 void add_instruction(chat::Conversation& conversation, std::string_view text) {

@@ -10,12 +10,12 @@ namespace etna::server::api {
 /// Reads the structured-output constraint. vLLM's fields: `structured_outputs` with one of `json`,
 /// `json_object`, `regex`, `choice`, `grammar`, or `guided_json`, `guided_regex`, `guided_choice`,
 /// `guided_grammar` of its earlier versions; llama.cpp's: `json_schema` and `grammar`. Grammars are GBNF or
-/// Lark. `etna.schema`: "lenient" drops unenforceable keywords of this schema and of tool schemas. Errors are
-/// recorded in `fields`.
+/// Lark. `etna.schema`: "lenient" drops unenforceable keywords of this schema and of tool schemas;
+/// `etna.json_whitespace` is that of both. Errors are recorded in `fields`.
 void read_structure(Fields& fields, generate::Request& request);
 
-/// Returns a constraint to any JSON object, with the options of the members that read_structure() reads.
-grammar::Description json_object_description(Fields& fields, const generate::Request& request);
+/// Returns a constraint to any JSON object, with the options that read_structure() has read.
+grammar::Description json_object_description(const generate::Request& request);
 
 /// Reads a schema from a member of `fields`: an object, true or false, or a string that contains one.
 void read_schema(Fields& fields, std::string_view name, grammar::Description& description);

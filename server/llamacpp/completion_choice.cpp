@@ -62,6 +62,8 @@ std::optional<Json> CompletionChoice::take(const generate::Event& event) {
         pending_ids_.push_back(token->chosen.token);
         if (context_->output.has_probabilities)
             pending_.add(*token);
+    } else if (const auto* tokens = std::get_if<generate::FinalTokens>(&event)) {
+        pending_.add(*tokens);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
         has_line_end_ = has_line_end_ || text->text.find('\n') != std::string::npos;
         if (context_->output.is_streamed)
@@ -115,7 +117,7 @@ Json CompletionChoice::piece(std::string_view text) {
 std::optional<Json> CompletionChoice::end(const generate::Finished& finished) {
     finished_ = finished;
     const bool was_removed = stop_type() == "word";
-    auto last = pending_.take_last(finished, {});
+    auto last = pending_.take_final();
     if (!context_->output.is_streamed) {
         emitted_ = std::move(last);
         return std::nullopt;

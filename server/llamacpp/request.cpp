@@ -45,6 +45,7 @@ void read_end(Fields& fields, const api::RequestLimits& limits, generate::Reques
     if (fields.flag("ignore_eos").value_or(false))
         request.end_tokens = generate::EndTokens::ignore;
     api::check_ignored_end(fields, limits, request, length);
+    api::read_operator_settings(fields, limits, request);
 }
 
 /// A grammar takes precedence over a schema.

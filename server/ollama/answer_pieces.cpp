@@ -34,6 +34,8 @@ Json AnswerPieces::take(const generate::Event& event) {
         return finish(*finished);
     if (const auto* token = std::get_if<generate::TokenDelta>(&event); token != nullptr && pending_)
         pending_->add(*token);
+    if (const auto* tokens = std::get_if<generate::FinalTokens>(&event); tokens != nullptr && pending_)
+        pending_->add(*tokens);
     return nullptr;
 }
 
@@ -76,19 +78,16 @@ Json AnswerPieces::end_call(const output::Event& event) {
 }
 
 Json AnswerPieces::finish(const generate::Finished& finished) {
-    Piece piece;
-    if (pending_)
-        piece.logprobs = logprobs_json(pending_->take_last(finished, {}));
     finished_ = finished;
     done_reason_ = done_reason(finished.finish_reason);
-    Json members = add(std::move(piece));
+    Json members = add({});
     members["done_reason"] = done_reason_;
     return members;
 }
 
 /// Adds the logprobs that became final with the piece.
 Json AnswerPieces::add(Piece piece) {
-    if (pending_ && !finished_)
+    if (pending_)
         piece.logprobs = logprobs_json(pending_->take_final());
     whole_.content += piece.content;
     whole_.thinking += piece.thinking;

@@ -1,5 +1,6 @@
 #include "server/ollama/request.hpp"
 
+#include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
 #include "server/ollama/messages.hpp"
@@ -203,7 +204,7 @@ ApiResult<api::GenerationCall> read_request(const Json& body, Form form, const a
     read_options(fields, context, request);
     read_format(fields, request);
     read_logprobs(fields, request);
-    request.has_strict_tools = context.limits.has_strict_tools;
+    api::read_operator_settings(fields, context.limits, request);
     request.has_lenient_tools = true;
     if (form == Form::chat) {
         call.tools = read_chat(fields, context, request);

@@ -129,7 +129,6 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     const ChatOptions options = {.includes_logprobs = request.logprobs.has_value(),
                                  .token_names = token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,
                                  .has_parallel_calls = has_parallel_calls && !tools.are_legacy,
-                                 .included_stops = api::included_stops(request, *context.tokenizer),
                                  .custom_tools = std::move(tools.custom)};
     if (needs_tokens(token_ids, parsed.output_options) && !request.logprobs)
         request.logprobs = 0; // makes tokens arrive one by one

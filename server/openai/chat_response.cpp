@@ -38,17 +38,18 @@ std::optional<Json> ChatChoiceStream::take(const generate::Event& event) {
         pending_.add(*token);
         return std::nullopt;
     }
+    if (const auto* tokens = std::get_if<generate::FinalTokens>(&event))
+        pending_.add(*tokens);
     if (const auto* finished = std::get_if<generate::Finished>(&event))
         return end(*finished);
     return std::nullopt;
 }
 
 Json ChatChoiceStream::end(const generate::Finished& finished) {
-    const std::string stop = api::included_stop(options_.included_stops, finished);
-    Json delta = stop.empty() ? Json::object() : Json({{"content", stop}});
+    Json delta = Json::object();
     if (Json ends = ends_of_truncated_inputs(); !ends.empty())
         delta["tool_calls"] = std::move(ends);
-    Json last = choice(std::move(delta), pending_.take_last(finished, stop));
+    Json last = choice(std::move(delta));
     last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
                                 ? "tool_calls" // stopped after its only call
                                 : generate::to_string(finished.finish_reason);
@@ -123,12 +124,9 @@ Json ChatChoiceStream::ends_of_truncated_inputs() const {
     return ends;
 }
 
+/// The delta with the logprobs of the tokens that are final.
 Json ChatChoiceStream::choice(Json delta) {
-    return choice(std::move(delta), pending_.take_final());
-}
-
-/// The delta with the logprobs of its tokens.
-Json ChatChoiceStream::choice(Json delta, const std::vector<api::EmittedToken>& tokens) const {
+    const std::vector<api::EmittedToken> tokens = pending_.take_final();
     Json piece = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (options_.includes_logprobs)
         piece["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, options_.token_names);
@@ -140,6 +138,8 @@ void ChatAggregator::add(const Json& piece) {
     if (!piece["finish_reason"].is_null())
         finish_reason_ = piece["finish_reason"];
     const Json& delta = piece["delta"];
+    if (!delta.empty())
+        ends_in_call_ = delta.contains("tool_calls");
     if (delta.contains("content"))
         content_ = content_.value_or("") + delta["content"].get<std::string>();
     if (delta.contains("reasoning_content"))
@@ -177,11 +177,13 @@ bool ChatAggregator::is_complete_call(std::size_t index) const {
     return parse_json(call["function"]["arguments"].get<std::string>()).is_object();
 }
 
-/// Truncated calls are left out: they cannot be executed.
-Json ChatAggregator::complete_calls() const {
+/// Broken calls are left out, because their text is content. A call that was cut off is the last piece of its
+/// answer; its arguments are no JSON.
+Json ChatAggregator::calls() const {
     Json calls = Json::array();
     for (std::size_t call = 0; call < calls_.size(); ++call) {
-        if (is_complete_call(call))
+        const bool is_cut = ends_in_call_ && call + 1 == calls_.size() && finish_reason_ != "tool_calls";
+        if (is_cut || is_complete_call(call))
             calls.push_back(calls_[call]);
     }
     return calls;
@@ -189,7 +191,7 @@ Json ChatAggregator::complete_calls() const {
 
 Json ChatAggregator::result() const {
     Json message = {{"role", "assistant"}};
-    Json calls = complete_calls();
+    Json calls = this->calls();
     const bool has_text = content_ && !content_->empty();
     message["content"] = has_text || calls.empty() ? Json(content_.value_or("")) : Json(nullptr);
     message["refusal"] = nullptr;

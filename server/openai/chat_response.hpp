@@ -19,8 +19,7 @@ Json logprobs_json(const std::vector<api::EmittedToken>& tokens, TokenNames name
 struct ChatOptions {
     bool includes_logprobs = false;
     TokenNames token_names = TokenNames::text;
-    bool has_parallel_calls = true;               ///< false: an answer ends after its first call
-    std::vector<std::string> included_stops = {}; ///< see included_stops()
+    bool has_parallel_calls = true;          ///< false: an answer ends after its first call
     std::set<std::string> custom_tools = {}; ///< names of tools that take text input instead of arguments
 };
 
@@ -39,7 +38,6 @@ public:
 
 private:
     Json choice(Json delta);
-    Json choice(Json delta, const std::vector<api::EmittedToken>& tokens) const;
     Json end(const generate::Finished& finished);
     std::optional<Json> take_output(const output::Event& event);
     Json begin_call(const output::Event& event);
@@ -69,13 +67,14 @@ public:
 private:
     void add_call(const Json& call);
     [[nodiscard]] bool is_complete_call(std::size_t call) const;
-    [[nodiscard]] Json complete_calls() const;
+    [[nodiscard]] Json calls() const;
 
     Json index_ = 0;
     Json finish_reason_ = "stop";
     std::optional<std::string> content_;
     std::string reasoning_;
     Json calls_ = Json::array();
+    bool ends_in_call_ = false;          ///< the last piece with a delta was part of a call
     std::set<std::size_t> ended_inputs_; ///< custom calls whose input is complete
     Json logprobs_ = nullptr;
 };

@@ -27,9 +27,8 @@ namespace {
 struct CompletionOptions {
     std::optional<uint32_t> logprobs = {}; ///< number of top logprobs; empty: no logprobs
     TokenNames token_names = TokenNames::text;
-    bool includes_text = true;                    ///< false: token ids instead
-    bool echoes_prompt = false;                   ///< the text starts with the prompt
-    std::vector<std::string> included_stops = {}; ///< see api::included_stops()
+    bool includes_text = true;  ///< false: token ids instead
+    bool echoes_prompt = false; ///< the text starts with the prompt
 };
 
 /// {"text", "index", "logprobs", "finish_reason"}; without text, also `token_ids`: the tokens of this piece.
@@ -126,6 +125,8 @@ std::optional<Json> CompletionChoiceStream::take(const generate::Event& event) {
         }
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
+    } else if (const auto* tokens = std::get_if<generate::FinalTokens>(&event)) {
+        pending_.add(*tokens);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
         if (options_.includes_text)
             return piece(text->text);
@@ -148,11 +149,7 @@ std::optional<Json> CompletionChoiceStream::take_token(const generate::TokenDelt
 
 Json CompletionChoiceStream::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // still pending if there was no token
-    const std::string stop =
-        options_.includes_text ? api::included_stop(options_.included_stops, finished) : std::string();
-    add(pending_.take_last(finished, stop));
     Json last = before ? std::move(*before) : piece("");
-    last["text"] = last["text"].get<std::string>() + stop;
     if (options_.logprobs && !has_logprobs_)
         last["logprobs"] = no_logprobs(*options_.logprobs);
     last["finish_reason"] = generate::to_string(finished.finish_reason);
@@ -335,8 +332,7 @@ ApiResult<GenerationRequest> read_completion(const Json& body, const api::Reques
                                        .token_names =
                                            token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,
                                        .includes_text = fields.flag("detokenize").value_or(true),
-                                       .echoes_prompt = echoes_prompt,
-                                       .included_stops = api::included_stops(request, *context.tokenizer)};
+                                       .echoes_prompt = echoes_prompt};
     if ((!options.includes_text || needs_tokens(token_ids, parsed.output_options)) && !request.logprobs)
         request.logprobs = 0; // makes tokens arrive one by one
     std::vector<Prompt> prompts = read_prompts(fields, context);

@@ -43,7 +43,7 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
     const bool is_constrained = type.value_or(0) != 0U;
-    Description description = api::json_object_description(fields, request);
+    Description description = api::json_object_description(request);
     bool has_schema = false;
     if (type == 1U)
         has_schema = read_schema_of_object(format, description);

@@ -295,6 +295,12 @@ std::vector<chat::Message> messages_of(const Json& items, const ToolNames& names
     return std::move(messages).take();
 }
 
+bool is_cut_call(const Json& item) {
+    const std::string type = item.value("type", "message");
+    return (type == "function_call" || type == "custom_tool_call") &&
+           item.value("status", Json()) == "incomplete";
+}
+
 std::optional<std::size_t> result_without_call(const Json& items) {
     std::map<std::string, std::string> called; // result type by call id
     for (std::size_t i = 0; i < items.size(); ++i) {

@@ -28,6 +28,9 @@ void assign_new_id(Json& item);
 /// in an output.
 std::vector<chat::Message> messages_of(const Json& items, const ToolNames& names);
 
+/// Returns whether an item is a call that was cut off, which no prompt has as a call.
+bool is_cut_call(const Json& item);
+
 /// Returns the index of the first result without a preceding call of its kind and id, if any.
 /// Precondition: as messages_of().
 std::optional<std::size_t> result_without_call(const Json& items);

@@ -37,6 +37,8 @@ Json ItemStream::take(const generate::Event& event) {
         take_output(*parsed);
     } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
         options_.pending.add(*token);
+    } else if (const auto* tokens = std::get_if<generate::FinalTokens>(&event)) {
+        options_.pending.add(*tokens);
     } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
         finish(*finished);
     }
@@ -174,9 +176,7 @@ void ItemStream::end_call(const char* status) {
 }
 
 void ItemStream::finish(const generate::Finished& finished) {
-    const std::string stop = api::included_stop(options_.included_stops, finished);
-    add_text(stop);
-    Json last = logprobs_of(options_.pending.take_last(finished, stop));
+    Json last = logprobs_of(options_.pending.take_final());
     if (open_ == Open::message && !last.empty()) // tokens whose text was sent before they became final
         send_delta("", std::move(last));
     output_->finish_reason = finished.finish_reason;

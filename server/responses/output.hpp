@@ -22,7 +22,6 @@ struct ResponseOptions {
     bool has_parallel_calls = true;
     std::optional<uint32_t> calls_max = {}; ///< maximum calls, after which the answer ends
     ToolNames tool_names = {};
-    std::vector<std::string> included_stops = {}; ///< see api::included_stops()
     ResponseStandard standard = ResponseStandard::openai;
     /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};

@@ -220,7 +220,7 @@ bool read_constraint(Fields& fields, const Request& request, generate::Request& 
         fields.refuse("text.format.type", "cannot be combined with another output format");
         return false;
     }
-    generation.grammar = api::json_object_description(fields, generation);
+    generation.grammar = api::json_object_description(generation);
     if (request.format == AnswerFormat::json_object)
         return true;
     Fields format(request.schema, "text.format");

@@ -30,6 +30,15 @@ void make_ids_unique(Json& items) {
     }
 }
 
+Json without_cut_calls(Json items) {
+    Json remaining = Json::array();
+    for (Json& item : items) {
+        if (!is_cut_call(item))
+            remaining.push_back(std::move(item));
+    }
+    return remaining;
+}
+
 } // namespace
 
 ApiStatus ResponsePrompt::load(Persistence& persistence, const storage::Owner& owner, const Json& context,
@@ -43,8 +52,9 @@ ApiStatus ResponsePrompt::load(Persistence& persistence, const storage::Owner& o
                                 request.conversation ? "conversation" : "previous_response_id"));
     ETNA_TRY(auto own, unseal(persistence, owner, request.input, "input"));
     items_ = std::move(prior);
+    items_ = without_cut_calls(std::move(items_));
     std::size_t prior_count = items_.size();
-    for (Json& item : own)
+    for (Json& item : without_cut_calls(std::move(own)))
         items_.push_back(std::move(item));
     for (auto orphan = result_without_call(items_); orphan; orphan = result_without_call(items_)) {
         if (*orphan >= prior_count)

@@ -15,8 +15,9 @@ class ResponsePrompt {
 public:
     explicit ResponsePrompt(Purpose purpose) : purpose_(purpose) {}
 
-    /// Joins the prior context and the request's items, which get unique ids. Resolves references and sealed
-    /// items. Errors: those of resolve_references() and unseal(), 400 (a result without its call).
+    /// Joins the prior context and the request's items, which get unique ids, without calls that were cut
+    /// off. Resolves references and sealed items. Errors: those of resolve_references() and unseal(), 400 (a
+    /// result without its call).
     ApiStatus load(Persistence& persistence, const storage::Owner& owner, const Json& context,
                    Request& request);
 

@@ -63,6 +63,21 @@ TEST_CASE("options that end an answer set the request's fields") {
     CHECK(!none->logprobs);
 }
 
+TEST_CASE("stop strings act on the content, and JSON has single white space, unless options change that") {
+    const auto none = read_generation_arguments({});
+    REQUIRE(none.has_value());
+    CHECK(none->stop_scope == generate::StopScope::content);
+    CHECK(none->json_spacing == grammar::JsonSpacing::single);
+    const auto changed = read_generation_arguments({"--stop-in-reasoning", "--json-whitespace", "any"});
+    REQUIRE(changed.has_value());
+    CHECK(changed->stop_scope == generate::StopScope::all_text);
+    CHECK(changed->json_spacing == grammar::JsonSpacing::any);
+    const auto compact = read_generation_arguments({"--json-whitespace=compact"});
+    REQUIRE(compact.has_value());
+    CHECK(compact->json_spacing == grammar::JsonSpacing::none);
+    CHECK(generation_error({"--json-whitespace", "two"}) != "(accepted)");
+}
+
 TEST_CASE("contradictory lengths and malformed numbers are refused") {
     CHECK(generation_error({"--min-tokens", "4", "-n", "3"}) == "--min-tokens 4 is more than --max-tokens 3");
     CHECK(generation_error({"--min-tokens", "3", "-n", "3"}) == "(accepted)");

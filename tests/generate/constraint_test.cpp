@@ -124,6 +124,59 @@ TEST_CASE("reasoning is unconstrained, and the answer after it is constrained") 
     CHECK(events.finished[0].finish_reason == FinishReason::stop);
 }
 
+TEST_CASE("a constrained answer begins with reasoning only on request") {
+    const std::string switched =
+        std::string(plain_template) +
+        "{% if enable_thinking is defined and not enable_thinking %}(quiet){% endif %}"
+        "{# <think> </think> #}";
+    for (const std::string& chat_template :
+         {switched, std::string(plain_template) + "{# <think> </think> #}"}) {
+        const bool has_switch = chat_template == switched;
+        const Model model = test::model_that_says("<think>a cat.</think>\n\nyes", chat_template);
+        Request request = conversation({.notation = Notation::choices, .choices = {"yes", "<no"}});
+        auto& thinking = std::get<chat::Conversation>(request.prompt).thinking;
+        const auto has_reasoning = [&] {
+            const auto& output = answer(model, request).finished[0].output;
+            CHECK((output.content == "yes" || output.content == "<no"));
+            return !output.reasoning.empty();
+        };
+        const auto is_quiet = [&] {
+            return encode(model, request).value().text.find("(quiet)") != std::string::npos;
+        };
+        CAPTURE(has_switch);
+        CHECK_FALSE(has_reasoning()); // nobody asked
+        CHECK(is_quiet() == has_switch);
+        thinking = chat::Thinking::off;
+        CHECK_FALSE(has_reasoning());
+        thinking = chat::Thinking::on;
+        CHECK(has_reasoning());
+        CHECK_FALSE(is_quiet());
+        // Without a grammar the template decides, and the model thinks.
+        thinking = chat::Thinking::template_default;
+        request.grammar.reset();
+        CHECK(answer(model, request).finished[0].output.reasoning == "a cat.");
+        CHECK_FALSE(is_quiet());
+    }
+}
+
+TEST_CASE("JSON has no more white space than its amount allows") {
+    const Description schema = {.text = R"({"type": "object", "properties": {"a": {"type": "array",
+        "items": {"const": 1}, "minItems": 2, "maxItems": 2}}, "required": ["a"], "additionalProperties": false})"};
+    const Model model = test::model_that_says("{\n    \"a\":  [1,\n        1]\n}", plain_template, 512);
+    const auto content = [&](grammar::JsonSpacing spacing) {
+        Request request = conversation(schema);
+        request.json_spacing = spacing;
+        request.logprobs = 0; // disables forced text, so that the model follows its script
+        return answer(model, request).finished[0].output.content;
+    };
+    CHECK(content(grammar::JsonSpacing::none) == R"({"a":[1,1]})");
+    const std::string single = content(grammar::JsonSpacing::single);
+    CAPTURE(single);
+    CHECK((single.find("  ") == std::string::npos && single.find("\n ") == std::string::npos));
+    CHECK(single.find('\n') != std::string::npos);
+    CHECK(content(grammar::JsonSpacing::any).find("\n    \"a\"") != std::string::npos);
+}
+
 TEST_CASE("a schema that cannot be enforced is refused before anything is generated") {
     const Model model = test::model_that_says(test::story, plain_template, 1024);
     const auto refusal = [&](const Request& request) {

@@ -357,6 +357,7 @@ TEST_CASE("a required call that is cut off leaves no syntax in the text") {
     }
     request.max_tokens.reset();
     request.stop = {"weather"}; // ends the call inside its name
+    request.stop_scope = StopScope::all_text;
     CHECK(text_of_events(request).empty());
 }
 
@@ -364,6 +365,7 @@ TEST_CASE("an end token after a stop string is not the answer's") {
     const Model model = model_that_says(weather_call, tools_template);
     Request request = requiring("");
     request.stop = {"weather"};
+    request.stop_scope = StopScope::all_text;
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     const auto wait_for_end = [&] { // of the model, before the answer is read

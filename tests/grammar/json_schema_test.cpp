@@ -51,19 +51,26 @@ TEST_CASE("members follow the schema's order, with unlisted ones last") {
     CHECK_FALSE(schema.begins(R"({"a":null,"z":1,"b")"));
 }
 
-TEST_CASE("white space is allowed in the usual positions, and is bounded") {
+TEST_CASE("white space is at most one space or newline, unless any is allowed") {
     const std::string schema =
         R"({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"],
                                   "additionalProperties": false})";
-    Schema bounded(schema);
-    CHECK(bounded.fits(R"({"a": [1, 2]})"));
-    CHECK(bounded.fits("{\n  \"a\": [\n    1,\n    2\n  ]\n}"));
-    CHECK(bounded.fits(R"({ "a":[ ] })"));
-    CHECK_FALSE(bounded.begins(R"({"a" )"));
-    CHECK_FALSE(bounded.begins("{   "));
-    CHECK(bounded.begins("{\n" + std::string(json_indentation_max, ' ')));
-    CHECK_FALSE(bounded.begins("{\n" + std::string(json_indentation_max + 1, ' ')));
-    CHECK_FALSE(bounded.begins(R"( {"a")"));
+    Schema any(schema, {.spacing = JsonSpacing::any});
+    CHECK(any.fits(R"({"a": [1, 2]})"));
+    CHECK(any.fits("{\n  \"a\": [\n    1,\n    2\n  ]\n}"));
+    CHECK(any.fits(R"({ "a":[ ] })"));
+    CHECK_FALSE(any.begins(R"({"a" )"));
+    CHECK_FALSE(any.begins("{   "));
+    CHECK(any.begins("{\n" + std::string(json_indentation_max, ' ')));
+    CHECK_FALSE(any.begins("{\n" + std::string(json_indentation_max + 1, ' ')));
+    CHECK_FALSE(any.begins(R"( {"a")"));
+    Schema single(schema);
+    CHECK(single.fits(R"({"a": [1, 2]})"));
+    CHECK(single.fits("{\n\"a\": [\n1,\n2\n]\n}"));
+    CHECK(single.fits(R"({ "a":[ ] })"));
+    for (const char* two : {"{  ", "{\n ", "{\n\n", "{ \n", "{\t", R"({"a":  )", "{\"a\": [ \n",
+                            R"({"a": [1,  )", R"({"a": [1  )", R"({"a": []  )", " ", "\n"})
+        CHECK_FALSE(single.begins(two));
     Schema none(schema, {.spacing = JsonSpacing::none});
     CHECK(none.fits(R"({"a":[1,2]})"));
     CHECK_FALSE(none.begins(R"({"a": )"));

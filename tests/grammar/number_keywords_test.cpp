@@ -22,7 +22,7 @@ public:
         : live_arenas_(texts_of(language_,
                                 {.notation = Notation::json_schema,
                                  .text = fmt::format("{{{}}}", keywords),
-                                 .is_compact = true},
+                                 .spacing = JsonSpacing::none},
                                 Vocabulary({"a"}))) {}
 
     [[nodiscard]] bool fits(std::string_view text) {

@@ -124,6 +124,27 @@ TEST_CASE("a stray closing tag of calls is hidden only if tools are offered", "[
     CHECK(tags > 15);
 }
 
+TEST_CASE("a copy of a parser continues where the parser was", "[output]") {
+    const std::string text =
+        "<think>so</think>Well,\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1]}}\n"
+        "</tool_call> done";
+    for (const Syntax& syntax : syntaxes()) {
+        const Output whole = test::feed(syntax, {.tools = one_tool}, text, {}).output;
+        for (std::size_t cut = 0; cut <= text.size(); cut += 3) {
+            auto parser = Parser::create(syntax, {.tools = one_tool});
+            Collector copied;
+            copied.add(parser->push(std::string_view(text).substr(0, cut)));
+            Parser copy = *parser;
+            (void)parser->push("!<tool_call>{"); // the original takes another way
+            (void)parser->finish(Ending::cut_off);
+            copied.add(copy.push(std::string_view(text).substr(cut)));
+            copied.add(copy.finish(Ending::complete));
+            CAPTURE(cut);
+            CHECK(copied.output() == whole);
+        }
+    }
+}
+
 TEST_CASE("bytes that are not UTF-8 become U+FFFD", "[output]") {
     const auto fed =
         test::feed(*find_syntax("hermes"), {}, "a\xFF z\xE2\x82", test::every_byte("a\xFF z\xE2\x82"));

@@ -230,7 +230,7 @@ TEST_CASE("duplicate tool names and choices by the wrong tool type are refused")
           "tool_choice.allowed_tools.tools[1]");
 }
 
-TEST_CASE("a truncated call of a custom tool is omitted") {
+TEST_CASE("a truncated call of a custom tool has its input so far") {
     FakeService service({.chat_template = tools_template,
                          .says = "<tool_call>\n{\"name\": \"patch\", \"arguments\": {\"input\": "
                                  "\"one two three four five six seven eight nine ten one two three four five "
@@ -238,7 +238,8 @@ TEST_CASE("a truncated call of a custom tool is omitted") {
     const Json choice = choice_of(
         post_chat(service, chat_with_tools(Json::array({custom_tool("patch")}), {{"max_tokens", 70}})));
     CHECK(choice["finish_reason"] == "length");
-    CHECK_FALSE(choice["message"].contains("tool_calls"));
+    const std::string input = choice["message"]["tool_calls"][0]["custom"]["input"];
+    CHECK((input.starts_with("one two") && !input.ends_with("nine ten")));
 }
 
 TEST_CASE("a complete custom call is returned wherever a function call is") {
@@ -256,9 +257,11 @@ TEST_CASE("a complete custom call is returned wherever a function call is") {
         CAPTURE(tokens, etna::dump_json(choice));
         if (message(function, more).contains("tool_calls"))
             CHECK(calls.size() == 1);
-        for (const Json& call : calls)
-            CHECK(call["custom"]["input"] == patch_input);
-        truncated_after_call += choice["finish_reason"] == "length" && !calls.empty() ? 1 : 0;
+        for (const Json& call : calls) {
+            const std::string input = call["custom"]["input"];
+            CHECK(std::string(patch_input).starts_with(input));
+            truncated_after_call += choice["finish_reason"] == "length" && input == patch_input ? 1 : 0;
+        }
         if (choice["finish_reason"] == "tool_calls")
             break;
     }

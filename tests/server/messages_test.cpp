@@ -109,6 +109,34 @@ TEST_CASE("a message is answered with content blocks and stop_reason and usage")
           post_json(service, count_path, message_body("Hi"))["input_tokens"]);
 }
 
+TEST_CASE("message_start counts the cached tokens, as message_delta does") {
+    FakeService service({.chat_template = marked_template, .says = "Hello there."});
+    std::string question;
+    for (int i = 0; i < 40; ++i)
+        question += "Who goes there? ";
+    const Json count = post_json(service, count_path, message_body(question))["input_tokens"];
+    for (int round = 0; round < 2; ++round) {
+        for (const std::string limit : {"30", "1"}) {
+            const auto stream = service.post(
+                messages_path, message_body(question, R"(, "stream": true, "max_tokens": )" + limit));
+            Json start;
+            Json last;
+            for (const Json& event : events_of(stream.body)) {
+                if (event["type"] == "message_start")
+                    start = event["message"]["usage"];
+                if (event["type"] == "message_delta")
+                    last = event["usage"];
+            }
+            CAPTURE(round, limit, etna::dump_json(start), etna::dump_json(last));
+            CHECK(events_of(stream.body).front()["type"] == "message_start");
+            for (const char* member : {"input_tokens", "cache_read_input_tokens"})
+                CHECK(start[member] == last[member]);
+            CHECK(start["input_tokens"].get<int>() + start["cache_read_input_tokens"].get<int>() == count);
+            CHECK((round == 0 || start["cache_read_input_tokens"].get<int>() > 0));
+        }
+    }
+}
+
 TEST_CASE("a streamed message equals an unstreamed one") {
     FakeService service({.chat_template = marked_template,
                          .says = "<think>Hm, well.</think>I look.\n<tool_call>\n{\"name\": \"look\", "

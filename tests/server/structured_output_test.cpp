@@ -188,6 +188,40 @@ TEST_CASE("disable_any_whitespace applies to the schema of every field") {
     }
 }
 
+TEST_CASE("JSON has at most one space or newline, unless the request or the operator says otherwise") {
+    const std::string schema = R"({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], )"
+                               R"("additionalProperties": false})";
+    const std::string format =
+        R"("response_format": {"type": "json_schema", "json_schema": {"schema": )" + schema + "}}";
+    const std::string blanks =
+        R"(, "max_tokens": 300, "logit_bias": {"13": 100, "220": 90})"; // newlines and spaces if allowed
+    const auto text = [&](FakeService& service, const std::string& path, const std::string& more) {
+        return answer_text(post_with(service, path, more + blanks));
+    };
+    const auto with = [](const char* amount) {
+        return std::string(R"(, "etna": {"json_whitespace": ")") + amount + "\"}";
+    };
+    const std::string single = "{\n\"a\": 1\n}";
+    const std::string indentation(64, ' ');
+    const std::string any = "{\n" + indentation + "\"a\": 1\n" + indentation + "}";
+    FakeService service({.chat_template = plain_template});
+    FakeService::Options options{.chat_template = plain_template};
+    options.service.limits.json_spacing = grammar::JsonSpacing::any;
+    FakeService spacious(options);
+    for (const char* path : {chats_path, completions_path}) {
+        CAPTURE(path);
+        CHECK(text(service, path, format) == single);
+        CHECK(text(service, path, format + with("compact")) == R"({"a":1})");
+        CHECK(text(service, path, format + with("single")) == single);
+        CHECK(text(service, path, format + with("any")) == any);
+        CHECK(text(spacious, path, format) == any);
+        CHECK(text(spacious, path, format + with("single")) == single);
+        CHECK(error_of(post_with(service, path, format + with("two")))["param"] == "etna.json_whitespace");
+        // A client's own grammar is taken as it is.
+        CHECK(text(service, path, R"("grammar": "root ::= \"a\" [ \\n]{3} \"b\"")").size() == 5);
+    }
+}
+
 TEST_CASE("an invalid schema, grammar or expression is refused with its field") {
     FakeService service({.chat_template = plain_template});
     const std::pair<std::string, std::string> mistakes[] = {

@@ -21,7 +21,7 @@ constexpr std::string_view lark_keyword = "x-etna-lark";
 enum class Root : uint8_t { any, object };
 
 struct JsonSchemaOptions {
-    JsonSpacing spacing = JsonSpacing::bounded;
+    JsonSpacing spacing = JsonSpacing::single;
     /// Keywords that cannot be enforced are dropped instead of being an error.
     bool is_lenient = false;
     Root root = Root::any;

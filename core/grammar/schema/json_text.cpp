@@ -40,6 +40,8 @@ std::string escape(char32_t code_point) {
 Expression json_space(Language& language, JsonSpacing spacing) {
     if (spacing == JsonSpacing::none)
         return empty;
+    if (spacing == JsonSpacing::single)
+        return language.either(std::array{empty, language.literal(" "), language.literal("\n")});
     ByteSet blank = ByteSet::one(' ');
     blank |= ByteSet::one('\t');
     const Expression indentation = language.repeat(language.bytes(blank), 0, json_indentation_max);

@@ -2,6 +2,7 @@
 
 #include "core/grammar/code_points.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,8 +15,11 @@ namespace etna::grammar {
 /// White space between the tokens of a JSON text.
 enum class JsonSpacing : uint8_t {
     none,
-    bounded, ///< a space, or a newline with up to json_indentation_max spaces or tabs
+    single, ///< at most one space or newline
+    any,    ///< a space, or a newline with up to json_indentation_max spaces or tabs
 };
+/// The names of the values, in their order.
+constexpr std::array<std::string_view, 3> json_spacings = {"compact", "single", "any"};
 constexpr uint32_t json_indentation_max = 64;
 
 /// White space that may contain a newline, and white space after a colon.
