@@ -10,6 +10,9 @@
 
 namespace etna::generate {
 
+/// What a ContextShift applies to.
+enum class ShiftScope : uint8_t { prompt_and_answer, prompt, answer };
+
 /// Which tokens are dropped when the context is full, so that the answer can continue. The remaining tokens
 /// are recomputed as a prompt, whose protected prefix comes from the cache.
 struct ContextShift {
@@ -19,6 +22,7 @@ struct ContextShift {
     /// Number of tokens to drop after the prefix; at least a sixteenth of those after it, so that the rest is
     /// not recomputed for every few tokens; 0: half of them.
     uint32_t discard_tokens = 0;
+    ShiftScope scope = ShiftScope::prompt_and_answer;
 };
 
 /// Returns the length of a prompt's protected prefix: at most `context_tokens` - 4, so that some tokens can

@@ -1,6 +1,7 @@
 #include "core/generate/description.hpp"
 
 #include "core/gguf/tensor_type.hpp"
+#include "core/model/model.hpp"
 #include "core/text/infill.hpp"
 
 #include <algorithm>
@@ -37,7 +38,10 @@ bool may_think(const ChatFormat& format) {
 ModelAbilities abilities_of(const gguf::File& file, const text::Tokenizer& tokenizer,
                             const ChatFormats& formats) {
     const std::string_view architecture = file.text("general.architecture").value_or("");
-    ModelAbilities abilities = {.embeds = file.find(fmt::format("{}.pooling_type", architecture)) != nullptr,
+    const auto is_encoder = model::is_encoder(file);
+    ModelAbilities abilities = {.embeds =
+                                    file.find(fmt::format("{}.pooling_type", architecture)) != nullptr ||
+                                    (is_encoder && *is_encoder),
                                 .infills = text::find_infill_tokens(file, tokenizer).has_value()};
     const auto plain = formats.find({});
     const auto with_tools = formats.find({.tools = true});

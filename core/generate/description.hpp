@@ -21,7 +21,7 @@ ModelDescription description_of(const gguf::File& file);
 
 /// The abilities of a model that its file reveals.
 struct ModelAbilities {
-    bool embeds = false;      ///< it pools the states of a text, and does not continue texts
+    bool embeds = false;      ///< it encodes or pools the states of a text, and does not continue texts
     bool calls_tools = false; ///< its template shows tools to it
     bool thinks = false;      ///< its answers may have reasoning before them
     bool infills = false;     ///< it has tokens for fill-in-the-middle

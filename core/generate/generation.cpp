@@ -388,8 +388,8 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(check_bans(model, request));
         State::RequestState entry;
         entry.request = std::move(request);
-        const bool is_shortened = entry.request.context_shift && can_shift(entry.request);
-        const EncodeLimits limits = {.must_fit = !entry.request.prompt_tokens_max && !is_shortened,
+        const EncodeLimits limits = {.must_fit =
+                                         !entry.request.prompt_tokens_max && !shortens_prompt(entry.request),
                                      .budget = &budget};
         ETNA_TRY(entry.prompt, encode_prompt(model, entry.request, limits));
         ETNA_CHECK(check_length(model, entry.prompt.content.tokens.size()));
@@ -397,7 +397,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         entry.seed = entry.request.seed.value_or(shared_seed);
         ETNA_TRY(auto choices,
                  engine_requests(model, entry.request, entry.prompt, entry.seed, &budget.is_cancelled));
-        if (entry.request.context_shift && can_shift(entry.request))
+        if (continues_answer(entry.request))
             entry.continuation = without_prompt(choices.all.front());
         std::move(choices.all.begin(), choices.all.end(), std::back_inserter(submitted));
         for (grammar::DroppedKeyword& one : choices.dropped_keywords)

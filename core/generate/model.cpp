@@ -54,6 +54,13 @@ Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, cons
     return factory(file, quiet);
 }
 
+/// Returns the pooling of embeddings, see LoadOptions::pooling. Errors: those of read_pooling().
+Result<Pooling> pooling_of(const gguf::File& file, std::optional<Pooling> requested, bool is_encoder) {
+    ETNA_TRY(const Pooling own, read_pooling(file, is_encoder ? Pooling::mean : Pooling::last));
+    const bool has_head = file.find_tensor("cls.output.weight") != nullptr;
+    return requested == Pooling::rank && !has_head ? own : requested.value_or(own);
+}
+
 } // namespace
 
 Result<gguf::File> open_file(const store::ModelSource& source) {
@@ -105,7 +112,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.recommended_ = generate::recommended_sampling(file);
     model.speculation_ = options.speculation;
     const engine::Limits& limits = loaded.executor->limits();
-    ETNA_TRY(model.pooling_, read_pooling(file, limits.is_encoder ? Pooling::mean : Pooling::last));
+    ETNA_TRY(model.pooling_, pooling_of(file, options.pooling, limits.is_encoder));
     ETNA_TRY(model.embedding_head_, EmbeddingHead::read(file, model.pooling_, limits.width));
     if (model.pooling_ == Pooling::rank)
         model.pair_format_ = PairFormat::read(file, model.tokenizer_);

@@ -53,6 +53,9 @@ struct LoadOptions {
     runtime::ExecutorOptions executor = {};
     SpeculationOverrides speculation = {}; ///< used if neither the request nor generation_config.json sets it
     ChatTemplateChoice chat_template = {};
+    /// How embeddings are pooled; empty: as the file says. `rank` has an effect only on files with a head for
+    /// it.
+    std::optional<Pooling> pooling = {};
     SamplingOverrides sampling = {}; ///< these override the recommendations of the model's file
     std::string system = {};         ///< system message of conversations that have none; empty: none
     RequestDefaults requests = {};
@@ -98,8 +101,8 @@ public:
         return {.has_model = has_draft_model_, .has_head = engine_->limits().has_draft_head};
     }
 
-    /// How embeddings are pooled if a request does not say: as the file says, otherwise the
-    /// mean with an encoder, and the last token without.
+    /// How embeddings are pooled if a request does not say: by LoadOptions::pooling, else as the file says,
+    /// otherwise the mean with an encoder, and the last token without.
     [[nodiscard]] Pooling pooling() const { return pooling_; }
     /// The layers after the file's pooling.
     [[nodiscard]] const EmbeddingHead& embedding_head() const { return embedding_head_; }

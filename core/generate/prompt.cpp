@@ -256,6 +256,24 @@ Result<Prompt> encode_parts(const Model& model, const std::vector<PromptPart>& p
     return prompt;
 }
 
+/// Puts the tokens of an earlier exchange before the prompt, whose own begin token is then left out. Errors:
+/// invalid_argument (no token of the model).
+Status add_earlier(const Model& model, const std::vector<TokenId>& earlier, Prompt& prompt) {
+    if (earlier.empty())
+        return {};
+    ETNA_CHECK(check_tokens(model, earlier));
+    PromptTokens& content = prompt.content;
+    const bool has_begin = !content.tokens.empty() && content.tokens.front() == model.tokenizer().bos();
+    const std::ptrdiff_t begin = has_begin ? 1 : 0;
+    content.tokens.erase(content.tokens.begin(), content.tokens.begin() + begin);
+    content.kinds.erase(content.kinds.begin(), content.kinds.begin() + begin);
+    content.tokens.insert(content.tokens.begin(), earlier.begin(), earlier.end());
+    content.kinds.insert(content.kinds.begin(), earlier.size(), engine::RowKind::prefill);
+    for (uint32_t& position : prompt.branch_positions)
+        position += static_cast<uint32_t>(earlier.size()) - static_cast<uint32_t>(begin);
+    return {};
+}
+
 /// Truncates the prompt to its last `tokens_max` tokens.
 void keep_last(Prompt& prompt, std::size_t tokens_max) {
     PromptTokens& content = prompt.content;
@@ -267,12 +285,12 @@ void keep_last(Prompt& prompt, std::size_t tokens_max) {
     content.kinds.erase(content.kinds.begin(), content.kinds.begin() + surplus);
 }
 
-/// Applies the request's ContextShift to the prompt.
-void shorten(const Model& model, const ContextShift& shift, Prompt& prompt) {
+/// Applies the request's ContextShift to the prompt. `shortens`: otherwise, it only applies to the answer.
+void apply_shift(const Model& model, const ContextShift& shift, bool shortens, Prompt& prompt) {
     PromptTokens& content = prompt.content;
     const bool has_begin = !content.tokens.empty() && content.tokens.front() == model.tokenizer().bos();
     prompt.kept_tokens = kept_tokens(shift, content.tokens.size(), has_begin ? 1 : 0, model.context_tokens());
-    if (content.tokens.size() < model.context_tokens())
+    if (!shortens || content.tokens.size() < model.context_tokens())
         return;
     prompt.is_shortened = true;
     prompt.branch_positions.clear();
@@ -326,10 +344,11 @@ Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {
     ETNA_TRY(Prompt prompt, encode_untruncated(model, request, limits));
+    ETNA_CHECK(add_earlier(model, request.earlier_tokens, prompt));
     if (request.prompt_tokens_max)
         keep_last(prompt, *request.prompt_tokens_max);
-    if (request.context_shift && can_shift(request))
-        shorten(model, *request.context_shift, prompt);
+    if (const bool shortens = shortens_prompt(request); shortens || continues_answer(request))
+        apply_shift(model, *request.context_shift, shortens, prompt);
     return prompt;
 }
 

@@ -8,8 +8,18 @@ bool can_shift(const Request& request) {
     return !request.grammar && !has_tools && !request.prompt_logprobs && !request.best_of && !request.beams;
 }
 
+bool shortens_prompt(const Request& request) {
+    if (!request.context_shift || request.context_shift->scope == ShiftScope::answer)
+        return false;
+    return request.context_shift->scope == ShiftScope::prompt || can_shift(request);
+}
+
+bool continues_answer(const Request& request) {
+    return request.context_shift && request.context_shift->scope != ShiftScope::prompt && can_shift(request);
+}
+
 void fill(Request& request, const RequestDefaults& defaults) {
-    if (!request.max_tokens)
+    if (!request.max_tokens && !request.is_unbounded)
         request.max_tokens = defaults.max_tokens;
     const bool has_room = !request.max_tokens || *request.max_tokens >= defaults.min_tokens;
     if (request.min_tokens == 0 && has_room)

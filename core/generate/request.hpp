@@ -51,6 +51,7 @@ struct Request {
     /// Text after the gap for fill-in-the-middle, if the prompt is text and the model supports it; empty:
     /// none.
     std::optional<std::string> suffix;
+    std::vector<TokenId> earlier_tokens = {}; ///< of an earlier exchange, before the prompt
     /// Truncates the prompt to its last tokens; empty: no truncation.
     std::optional<uint32_t> prompt_tokens_max;
     /// Shortens a prompt that is too long, and lets an answer continue when the context is full, up to the
@@ -74,7 +75,8 @@ struct Request {
     SpeculationOverrides speculation = {};
     std::string prediction = {}; ///< predicted answer, as a source of drafts; see OpenAI's `prediction`
     std::optional<uint32_t> max_tokens; ///< empty: until an end token or a full context
-    uint32_t min_tokens = 0;            ///< minimum answer length: nothing ends the answer earlier
+    bool is_unbounded = false; ///< max_tokens is empty on purpose: the model's default does not fill it
+    uint32_t min_tokens = 0;   ///< minimum answer length: nothing ends the answer earlier
     EndTokens end_tokens = EndTokens::stop;
     std::vector<TokenId> stop_tokens;                      ///< additional end tokens, not part of the answer
     std::optional<sampling::Parameters> sampling_defaults; ///< replaces the model's
@@ -109,8 +111,13 @@ struct Request {
     std::optional<uint32_t> prompt_logprobs = {};
 };
 
-/// Returns whether a ContextShift has an effect on the request.
+/// Returns whether an answer to the request may continue when the context is full.
 bool can_shift(const Request& request);
+
+/// Returns whether the request's ContextShift shortens a prompt that is too long, and whether it lets an
+/// answer continue.
+bool shortens_prompt(const Request& request);
+bool continues_answer(const Request& request);
 
 /// A stored model's defaults for fields that a request does not set.
 struct RequestDefaults {

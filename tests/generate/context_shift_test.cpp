@@ -147,6 +147,32 @@ TEST_CASE("a long prompt is shortened with a shift, and refused without") {
     CHECK(finished.context_shifts == 1);
 }
 
+TEST_CASE("a shift may apply to the prompt alone, or to the answer alone") {
+    const Model model = chaotic_model();
+    Request request = greedy_answer(token_range(5, 105), 100);
+    request.context_shift = {.keep_tokens = 4, .scope = ShiftScope::answer};
+    CHECK(Generation::begin(model, request).error().kind == ErrorKind::context_exceeded);
+    request.context_shift->scope = ShiftScope::prompt;
+    const Finished shortened = run_shifted(model, request);
+    CHECK(shortened.tokens.size() == shifted_context - shortened.prompt_tokens);
+    CHECK(shortened.context_shifts == 1);
+    request.prompt = token_range(5, 15);
+    CHECK(run_shifted(model, request).tokens.size() == shifted_context - 10);
+    request.context_shift->scope = ShiftScope::answer;
+    CHECK(run_shifted(model, request).tokens.size() == 100);
+}
+
+TEST_CASE("the tokens of an earlier exchange come before the prompt") {
+    const Model model = chaotic_model();
+    Request request = greedy_answer(token_range(15, 20), 5);
+    request.earlier_tokens = token_range(5, 15);
+    const Finished finished = run_shifted(model, request);
+    CHECK(finished.prompt_tokens == 15);
+    CHECK(finished.tokens == run_shifted(model, greedy_answer(token_range(5, 20), 5)).tokens);
+    request.earlier_tokens = {1'000'000};
+    CHECK(Generation::begin(model, request).error().kind == ErrorKind::invalid_argument);
+}
+
 TEST_CASE("several choices shift independently") {
     const Model model = chaotic_model();
     Request request = greedy_answer(token_range(5, 15), 80);
