@@ -6,6 +6,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
+#include "core/gguf/split.hpp"
 #include "core/jinja/machine.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_store.hpp"
@@ -150,8 +151,9 @@ Status create(const CreateOptions& options, const Environment& environment) {
     if (!options.modelfile.empty()) {
         ETNA_TRY(const std::string text, read_text_file(options.modelfile, modelfile_bytes_max));
         ETNA_TRY(modelfile, store::parse_modelfile(text, options.modelfile.string()));
-        const bool is_relative = modelfile.from.starts_with("./") || modelfile.from.starts_with("../") ||
-                                 (modelfile.from.ends_with(".gguf") && !modelfile.from.starts_with('/'));
+        const bool is_relative =
+            modelfile.from.starts_with("./") || modelfile.from.starts_with("../") ||
+            (gguf::has_gguf_extension(modelfile.from) && !modelfile.from.starts_with('/'));
         if (is_relative && modelfile.from.find("://") == std::string::npos)
             modelfile.from = (options.modelfile.parent_path() / modelfile.from).string();
     }

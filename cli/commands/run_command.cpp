@@ -18,6 +18,7 @@
 #include "cli/tools/tools.hpp"
 #include "core/base/bytes.hpp"
 #include "core/generate/generation.hpp"
+#include "core/gguf/split.hpp"
 
 #include <algorithm>
 #include <array>
@@ -200,7 +201,7 @@ struct RunInputs {
 /// model nor a path.
 bool is_prompt(const RunOptions& options, const Error& not_resolved) {
     const std::string& argument = options.model.model;
-    const bool may_be_path = argument.ends_with(".gguf") || argument.starts_with('/') ||
+    const bool may_be_path = gguf::has_gguf_extension(argument) || argument.starts_with('/') ||
                              argument.starts_with('.') || argument.starts_with('~');
     return !options.prompt && not_resolved.kind == ErrorKind::not_found && !may_be_path &&
            argument.find_first_of(" \t\n") != std::string::npos;

@@ -12,6 +12,7 @@
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
 #include "core/generate/model.hpp"
+#include "core/gguf/split.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
@@ -210,7 +211,7 @@ std::string address_of(const ServeOptions& options, int port) {
 /// Returns a model's name for clients.
 std::string served_name(const std::string& model) {
     const std::filesystem::path path(model);
-    return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
+    return gguf::has_gguf_extension(model) ? path.stem().string() : path.filename().string();
 }
 
 /// Validates a name and adds it to `taken`.

@@ -142,7 +142,7 @@ Status File::Impl::adopt(std::vector<Part> parts) {
 }
 
 Result<File> File::open(const std::filesystem::path& path) {
-    const auto split = parse_split_name(path);
+    const auto split = find_split_name(path);
     if (!split || split->count <= 1)
         return open(std::span(&path, 1));
     ETNA_TRY(const auto paths, paths_of(*split));

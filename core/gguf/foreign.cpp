@@ -36,6 +36,9 @@ constexpr Signature signatures[] = {
 /// The first bytes as lower-case text, without white space before them.
 std::string opening_text(std::string_view text) {
     constexpr std::size_t looked_at = 64;
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (text.starts_with(byte_order_mark))
+        text.remove_prefix(byte_order_mark.size());
     text = text.substr(0, looked_at);
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     std::string lower(text);
@@ -53,6 +56,12 @@ bool is_safetensors(std::string_view text) {
 
 } // namespace
 
+bool is_web_page(std::string_view opening) {
+    const std::string text = opening_text(opening);
+    return text.starts_with("<!doctype html") || text.starts_with("<html") || text.starts_with("<head") ||
+           text.starts_with("<!--") || text.starts_with("<script") || text.starts_with("<meta");
+}
+
 std::optional<Error> recognise_foreign(ByteView bytes, std::string_view file_name) {
     if (bytes.empty())
         return Error{ErrorKind::corrupt, fmt::format("{}: is empty", file_name), "download it again"};
@@ -66,10 +75,9 @@ std::optional<Error> recognise_foreign(ByteView bytes, std::string_view file_nam
     }
     if (is_safetensors(text))
         return foreign("is a safetensors file", convert);
-    const std::string opening = opening_text(text);
-    if (opening.starts_with("<!doctype html") || opening.starts_with("<html"))
+    if (is_web_page(text))
         return foreign("is an HTML page", web_page);
-    if (opening.starts_with("{\""))
+    if (opening_text(text).starts_with("{\""))
         return foreign("is a JSON document", "a server's answer may have been saved instead of the model");
     return std::nullopt;
 }

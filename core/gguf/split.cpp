@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -50,21 +51,57 @@ Status check_value(const Metadata& metadata, std::string_view key, uint64_t expe
 } // namespace
 
 std::filesystem::path SplitName::path(uint32_t part_number) const {
-    return fmt::format("{}-{:05}-of-{:05}.gguf", prefix, part_number, count);
+    return fmt::format("{}-{:05}-of-{:05}{}", prefix, part_number, count, extension);
+}
+
+bool has_gguf_extension(std::string_view file_name) {
+    constexpr std::string_view extension = ".gguf";
+    if (file_name.size() < extension.size())
+        return false;
+    return std::ranges::equal(file_name.substr(file_name.size() - extension.size()), extension,
+                              [](char letter, char lower) {
+                                  const bool is_capital = letter >= 'A' && letter <= 'Z';
+                                  return (is_capital ? letter - 'A' + 'a' : letter) == lower;
+                              });
 }
 
 std::optional<SplitName> parse_split_name(const std::filesystem::path& path) {
     const std::string full_path = path.string();
     std::string_view text = full_path;
-    if (!take_suffix(text, ".gguf"))
+    if (!has_gguf_extension(text))
         return std::nullopt;
+    const std::string extension(text.substr(text.rfind('.')));
+    text.remove_suffix(extension.size());
     const auto count = take_number(text);
     if (!count || !take_suffix(text, "-of-"))
         return std::nullopt;
     const auto number = take_number(text);
     if (!number || !take_suffix(text, "-") || *number == 0 || *number > *count)
         return std::nullopt;
-    return SplitName{std::string(text), *number, *count};
+    return SplitName{std::string(text), *number, *count, extension};
+}
+
+std::optional<SplitName> find_split_name(const std::filesystem::path& path) {
+    constexpr int links_max = 40; // as Linux follows
+    const auto has_parts = [](const SplitName& name) {
+        std::error_code ignored;
+        const uint32_t other = name.number == 1 ? name.count : 1;
+        return std::filesystem::exists(name.path(other), ignored);
+    };
+    auto own = parse_split_name(path);
+    if (own && has_parts(*own))
+        return own;
+    std::error_code failure;
+    std::filesystem::path link = path;
+    for (int links = 0; links < links_max && std::filesystem::is_symlink(link, failure); ++links) {
+        const auto target = std::filesystem::read_symlink(link, failure);
+        if (failure)
+            break;
+        link = link.parent_path() / target; // an absolute target replaces the folder
+        if (auto name = parse_split_name(link); name && has_parts(*name))
+            return name;
+    }
+    return own;
 }
 
 Status check_not_split(const Metadata& metadata, std::string_view file_name) {

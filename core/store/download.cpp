@@ -260,6 +260,9 @@ std::optional<ByteRange> RangeFetcher::take() {
 
 Status RangeFetcher::check_head(const Transfer& transfer, const HttpResponse& head) const {
     const std::string& url = request_->url;
+    if (is_web_page(head))
+        return web_page_error(
+            fmt::format("{}: the server sends a web page instead of the file", printable_url(url)));
     if (!request_->has_ranges)
         return {};
     const std::string expected = fmt::format("bytes {}-", transfer.left.begin);

@@ -36,7 +36,7 @@ std::vector<HubFile> files_below(const fs::path& folder) {
          entry.increment(failure), ++count) {
         std::error_code ignored;
         const fs::path path = entry->path().lexically_relative(folder);
-        if (path.extension() == ".gguf" && fs::is_regular_file(entry->path(), ignored) &&
+        if (gguf::has_gguf_extension(path.string()) && fs::is_regular_file(entry->path(), ignored) &&
             check_relative_path(path.string()))
             files.push_back({path.string(), entry->file_size(ignored), {}});
     }

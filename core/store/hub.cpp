@@ -2,6 +2,8 @@
 
 #include "core/base/json.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/foreign.hpp"
+#include "core/gguf/split.hpp"
 #include "core/store/sha256.hpp"
 
 #include <algorithm>
@@ -125,11 +127,12 @@ struct SplitPosition {
 
 /// Parses "BASE-00001-of-00003.gguf"; parts is 1 for other paths.
 SplitPosition split_position(const std::string& path) {
-    constexpr std::string_view pattern = "-ddddd-of-ddddd.gguf";
+    constexpr std::string_view pattern = "-ddddd-of-ddddd";
     SplitPosition position{path, 1, 1};
-    if (path.size() <= pattern.size())
+    const std::size_t dot = path.rfind('.');
+    if (!gguf::has_gguf_extension(path) || dot <= pattern.size())
         return position;
-    const std::string_view tail = std::string_view(path).substr(path.size() - pattern.size());
+    const std::string_view tail = std::string_view(path).substr(dot - pattern.size(), pattern.size());
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         const bool is_digit = tail[i] >= '0' && tail[i] <= '9';
         if (pattern[i] == 'd' ? !is_digit : tail[i] != pattern[i])
@@ -137,7 +140,7 @@ SplitPosition split_position(const std::string& path) {
     }
     std::from_chars(tail.data() + 1, tail.data() + 6, position.part);
     std::from_chars(tail.data() + 10, tail.data() + 15, position.parts);
-    position.base = path.substr(0, path.size() - pattern.size()) + ".gguf";
+    position.base = path.substr(0, dot - pattern.size()) + path.substr(dot);
     return position;
 }
 
@@ -151,7 +154,7 @@ struct Candidate {
 std::map<std::string, Candidate> candidates_in(std::span<const HubFile> files, ModelFiles& chosen) {
     std::map<std::string, Candidate> candidates;
     for (const HubFile& file : files) {
-        if (!file.path.ends_with(".gguf") || contains_word(file.path, "IMATRIX"))
+        if (!gguf::has_gguf_extension(file.path) || contains_word(file.path, "IMATRIX"))
             continue;
         if (contains_word(file.path, "MMPROJ")) {
             chosen.projectors.push_back(file.path);
@@ -282,8 +285,9 @@ std::optional<uint64_t> total_bytes(const HttpResponse& response) {
 Result<std::vector<HubFile>> parse_listing(std::string_view json) {
     const Json listing = parse_json(json, listing_depth_max);
     if (!listing.is_array())
-        return corrupt_listing(json.find("<html") != std::string_view::npos ? "a web page, not JSON"
-                                                                            : "not a JSON array");
+        return gguf::is_web_page(json) || json.find("<html") != std::string_view::npos
+                   ? web_page_error("the listing of the repository: a web page, not JSON")
+                   : corrupt_listing("not a JSON array");
     std::vector<HubFile> files;
     for (const Json& entry : listing) {
         if (!entry.is_object())
@@ -346,11 +350,27 @@ Result<ModelFiles> choose_files(const HubModel& model, std::span<const HubFile> 
     return chosen;
 }
 
+Error web_page_error(std::string message) {
+    return {
+        ErrorKind::corrupt, std::move(message),
+        "the sign-in page of a network, or a proxy, may answer in place of the server: open any address in "
+        "a browser, then run the command again; otherwise check the address and --hub"};
+}
+
+bool is_web_page(const HttpResponse& head) {
+    const std::string_view type = head.header("content-type");
+    return type.starts_with("text/html") || type.starts_with("application/xhtml");
+}
+
 Error status_error(const HttpResponse& response, const std::string& url) {
     const std::string_view code = response.header("x-error-code");
     std::string message = fmt::format("{}: the server answers {}", printable_url(url), response.status);
     if (const std::string_view reason = response.header("x-error-message"); !reason.empty())
         message += fmt::format(": {}", reason);
+    constexpr int network_authentication_required = 511;
+    if (response.status == network_authentication_required ||
+        (response.status == 403 && code.empty() && is_web_page(response)))
+        return web_page_error(message + " with a web page");
     if (code == "GatedRepo" || response.status == 403) {
         return {ErrorKind::not_found, message,
                 "the model is gated: accept its terms on its page at the hub, and set HF_TOKEN to a token of "
@@ -420,10 +440,16 @@ Result<std::vector<HubFile>> Hub::list(const HubModel& model) {
 }
 
 Result<RemoteFile> Hub::inspect(const std::string& url) {
-    const auto skip = [](const HttpResponse& head, ByteView) {
+    bool is_page = false;
+    const auto skip = [&](const HttpResponse& head, ByteView piece) {
+        is_page = is_web_page(head) ||
+                  gguf::is_web_page({reinterpret_cast<const char*>(piece.data()), piece.size()});
         return head.status == 206 ? BodyDemand::more : BodyDemand::enough;
     };
     ETNA_TRY(const auto response, get({.url = url, .range = ByteRange{0, 1}, .on_body = skip}, [] {}));
+    if (is_page)
+        return web_page_error(
+            fmt::format("{}: the server sends a web page instead of the file", printable_url(url)));
     RemoteFile file;
     const auto bytes = total_bytes(response);
     if (!bytes) {

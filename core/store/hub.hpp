@@ -90,6 +90,12 @@ private:
     std::string without_network_;
 };
 
+/// Returns an error for a web page in the place of a listing or a file, as captive portals send it.
+Error web_page_error(std::string message);
+
+/// Returns whether the response's headers say that it is a web page.
+bool is_web_page(const HttpResponse& head);
+
 /// Returns an error for a response of status 400 or more to a request for `url`: the cause, and a remedy as
 /// the hint.
 Error status_error(const HttpResponse& response, const std::string& url);

@@ -2,6 +2,7 @@
 
 #include "core/base/json.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/split.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/http_client.hpp"
 #include "core/store/sha256.hpp"
@@ -186,7 +187,7 @@ std::string name_problem(std::string_view name) {
         return "does not start and end with a letter or digit";
     if (std::count(name.begin(), name.end(), ':') > 1 || name.find("..") != std::string_view::npos)
         return "has two colons, or two dots in a row";
-    if (name.ends_with(".gguf"))
+    if (gguf::has_gguf_extension(name))
         return "ends in .gguf, as a file does";
     return embedded_model(name) == nullptr ? "" : "is the name of a model inside etna";
 }

@@ -1,11 +1,13 @@
 #include "core/store/missing_model.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/split.hpp"
 #include "core/store/hub.hpp"
 
 #include <algorithm>
 #include <array>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,14 +48,19 @@ std::string converting(const std::filesystem::path& folder) {
                        folder.string());
 }
 
-/// Returns the names of the folder's files with that extension, sorted.
-std::vector<std::string> files_with(const std::filesystem::path& folder, std::string_view extension) {
+bool is_safetensors(std::string_view file_name) {
+    return file_name.ends_with(".safetensors");
+}
+
+/// Returns the names of the folder's files that `is_wanted` accepts, sorted.
+std::vector<std::string> files_with(const std::filesystem::path& folder,
+                                    bool (*is_wanted)(std::string_view file_name)) {
     std::vector<std::string> names;
     std::error_code failure;
     std::filesystem::directory_iterator entry(folder, failure);
     for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
-        if (entry->path().extension() == extension)
-            names.push_back(entry->path().filename().string());
+        if (std::string name = entry->path().filename().string(); is_wanted(name))
+            names.push_back(std::move(name));
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -86,18 +93,18 @@ std::optional<Error> other_registry(std::string_view model, const std::filesyste
 
 std::optional<Error> other_format(const std::filesystem::path& path) {
     std::error_code failure;
-    if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, failure)) {
+    if (is_safetensors(path.filename().string()) && std::filesystem::is_regular_file(path, failure)) {
         const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
         return invalid_argument(fmt::format("{} holds safetensors, not GGUF", path.string()),
                                 converting(folder));
     }
     if (!std::filesystem::is_directory(path, failure))
         return std::nullopt;
-    if (!files_with(path, ".safetensors").empty()) {
+    if (!files_with(path, is_safetensors).empty()) {
         return invalid_argument(fmt::format("{} is a folder of safetensors", path.string()),
                                 converting(path));
     }
-    const auto models = files_with(path, ".gguf");
+    const auto models = files_with(path, gguf::has_gguf_extension);
     return invalid_argument(fmt::format("{} is a folder", path.string()),
                             models.empty() ? "give the path to a .gguf file"
                                            : fmt::format("give the path to a file in it, such as {}",

@@ -1,6 +1,7 @@
 #include "core/store/model_name.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/split.hpp"
 #include "core/store/known_models.hpp"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ Result<ModelName> parse_reference(std::string_view reference, std::string_view n
     if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
         model.quantisation = rest.substr(colon + 1);
         rest = rest.substr(0, colon);
-        if (!model.quantisation.ends_with(model_extension)) {
+        if (!gguf::has_gguf_extension(model.quantisation)) {
             ETNA_CHECK(check_part("quantisation", model.quantisation, name));
         } else {
             ETNA_CHECK(check_relative_path(model.quantisation));
@@ -128,7 +129,7 @@ Result<ModelName> parse_url(std::string_view url) {
     const std::size_t host = url.find("//") + 2;
     const std::string_view path = url.substr(host, url.find_first_of("?#", host) - host);
     const std::size_t slash = path.rfind('/');
-    if (slash == 0 || slash == std::string_view::npos || !path.ends_with(model_extension)) {
+    if (slash == 0 || slash == std::string_view::npos || !gguf::has_gguf_extension(path)) {
         return invalid_argument(
             fmt::format("{} does not end in a file name with {}", gguf::backquoted(url), model_extension),
             fmt::format("give the address of one .gguf file, or {}", hub_form));
@@ -160,7 +161,7 @@ bool is_bare_reference(std::string_view name) {
     const std::string_view repository = name.substr(0, name.find_first_of(":@"));
     return std::count(repository.begin(), repository.end(), '/') == 1 && !repository.ends_with('/') &&
            std::string_view("/.~").find(name.front()) == std::string_view::npos &&
-           !repository.ends_with(model_extension);
+           !gguf::has_gguf_extension(repository);
 }
 
 /// Parses a name that is known to be remote; empty for others.
@@ -173,8 +174,7 @@ Result<std::optional<ModelName>> parse_marked(std::string_view text) {
     if (!reference && !is_url(text))
         return std::optional<ModelName>();
     ETNA_CHECK(check_text(text));
-    const bool is_file = is_url(text) &&
-                         text.substr(0, text.find_first_of("?#")).ends_with(model_extension) &&
+    const bool is_file = is_url(text) && gguf::has_gguf_extension(text.substr(0, text.find_first_of("?#"))) &&
                          text.find("/resolve/") != std::string_view::npos;
     if (!reference || is_file) {
         ETNA_TRY(auto url, parse_url(text));

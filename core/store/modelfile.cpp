@@ -176,4 +176,9 @@ Result<Modelfile> parse_modelfile(std::string_view text, std::string_view origin
     return ModelfileReader(text, origin).read();
 }
 
+std::string_view ollama_parameter(std::string_view option) {
+    const auto* const known = std::ranges::find(parameter_names, option, &ParameterName::etna);
+    return known == parameter_names.end() ? option : known->ollama;
+}
+
 } // namespace etna::store

@@ -22,4 +22,8 @@ struct Modelfile {
 /// quotes).
 Result<Modelfile> parse_modelfile(std::string_view text, std::string_view origin);
 
+/// Returns Ollama's name of an option of etna, such as `temperature` for `temp`; the same name if it has
+/// none.
+std::string_view ollama_parameter(std::string_view option);
+
 } // namespace etna::store

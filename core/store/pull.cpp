@@ -2,11 +2,11 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/foreign.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/sha256.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -154,11 +154,13 @@ Status name_by_sum(const fs::path& blob, const fs::path& name) {
 
 Status check_is_gguf(const fs::path& path, const std::string& url) {
     ETNA_TRY(const FileReader file, FileReader::open(path));
-    std::array<char, 4> magic{};
-    if (file.bytes() >= magic.size())
-        ETNA_CHECK(file.read(0, std::as_writable_bytes(std::span(magic))));
-    if (std::string_view(magic.data(), magic.size()) == "GGUF")
+    constexpr uint64_t opening_bytes = 64;
+    std::string opening(std::min(file.bytes(), opening_bytes), '\0');
+    ETNA_CHECK(file.read(0, std::as_writable_bytes(std::span(opening))));
+    if (opening.starts_with("GGUF"))
         return {};
+    if (gguf::is_web_page(opening))
+        return web_page_error(fmt::format("{}: the file is not GGUF, but a web page", printable_url(url)));
     return Error{ErrorKind::corrupt, fmt::format("{}: the file is not GGUF", printable_url(url)),
                  "check the address: a page about a file is not the file"};
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/near_names.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/gguf/split.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/known_models.hpp"
 #include "core/store/missing_model.hpp"
@@ -53,7 +54,7 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
     std::error_code failure;
     std::filesystem::directory_iterator entry(folder, failure);
     for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
-        if (entry->path().extension() != extension)
+        if (!gguf::has_gguf_extension(entry->path().filename().string()))
             continue;
         if (const auto name = name_of(entry->path().stem().string()))
             visit(*name, entry->path());
@@ -201,7 +202,7 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return ModelSource{std::string(model), {}, embedded->bytes};
 
     const std::filesystem::path path(model);
-    const bool is_path = model.find('/') != std::string_view::npos || model.ends_with(extension);
+    const bool is_path = model.find('/') != std::string_view::npos || gguf::has_gguf_extension(model);
     if (is_path) {
         if (auto error = other_format(path))
             return std::move(*error);

@@ -319,7 +319,17 @@ class Faults(Pulling):
                 shutil.rmtree(self.models, ignore_errors=True)
 
     def test_a_file_that_is_no_model(self):
-        self.assert_fails(self.pull(b"<html>Sign in to our network</html>"), "is not GGUF")
+        self.assert_fails(self.pull(b"<html>Sign in to our network</html>"), "is not GGUF", "a web page", "sign-in page")
+        self.assert_fails(self.pull(b"{}"), "is not GGUF", "check the address")
+
+    def test_a_web_page_in_place_of_a_file_is_named(self):
+        for status in (200, 403, 511):
+            with self.subTest(status=status):
+                self.assert_fails(self.pull(portal=status), "web page", "the sign-in page of a network")
+        self.hub.add("u/fault", {"m-Q4_0.gguf": model(1)}, portal=200)
+        self.assert_fails(self.etna("pull", f"{self.hub.url}/u/fault/resolve/main/m-Q4_0.gguf", "--retries", "0"),
+                          "sends a web page instead of the file")
+        self.assert_fails(self.pull(html=1), "a web page, not JSON", "the sign-in page of a network")
 
     def test_a_wrong_hash_leaves_nothing_that_stops_the_next_try(self):
         content = model(2)

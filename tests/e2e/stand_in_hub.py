@@ -21,7 +21,8 @@ class Repository:
 
     Of every request: `token` (the only one that is let in).
     Of the listing: `html`, `listing` (this text), `listing_status`, `listed_bytes`, `listed_sha256`.
-    Of the redirect: `location` (this one, with {port} of the CDN), `loop`.
+    Of the redirect: `location` (this one, with {port} of the CDN), `loop`, `portal` (a sign-in page with this status in
+    place of the file, as of a network that asks its users to sign in).
     Of the file, the first N times: `status` and `times`, `retry_after`; `truncate` (bytes of each body);
     `corrupt`; `ignore_range`; `wrong_total`; `bytes_per_s`; `one_byte`; `surplus`; `change_after` (requests)."""
 
@@ -165,6 +166,8 @@ def make_handler(hub, server_name):
                 return self.reply(404, X_Error_Code="EntryNotFound")
             content, faults = repository.files[path], repository.faults
             location = f"{hub.cdn_url}/{name}/{urllib.parse.quote(path)}?Signature=SECRET"
+            if "portal" in faults:
+                return self.reply(faults["portal"], b"<html>Sign in to our network</html>", Content_Type="text/html; charset=utf-8")
             if "location" in faults:
                 location = faults["location"].format(cdn=hub.cdn_url)
             if "loop" in faults:

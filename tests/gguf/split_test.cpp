@@ -1,3 +1,4 @@
+#include "core/gguf/split.hpp"
 #include "tests/gguf/examples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/tensor_content.hpp"
@@ -51,6 +52,43 @@ TEST_CASE("all parts of a split model are read, whichever part is opened") {
             REQUIRE(file->tensors().back().part == parts - 1);
         }
     }
+}
+
+TEST_CASE("a symbolic link to a part leads to the parts beside its target") {
+    const TemporaryFolder folder;
+    const TemporaryFolder links;
+    const auto paths = write_split(folder.path(), "model", seven_tensors().split(3));
+    const auto opens = [](const std::filesystem::path& path) {
+        const auto file = gguf::File::open(path);
+        return file && file->tensors().size() == 7;
+    };
+    const auto link = [&](const std::string& name, const std::filesystem::path& target) {
+        std::filesystem::create_symlink(target, links.path() / name);
+        return links.path() / name;
+    };
+    CHECK(opens(link("nice.gguf", paths[0])));
+    CHECK(opens(link("second", paths[1])));                       // any part, and any name
+    CHECK(opens(link("model-00001-of-00003.gguf", paths[0])));    // a part's name without its siblings
+    CHECK(opens(link("other-00001-of-00009.gguf", paths[0])));    // the name of another part
+    CHECK(opens(link("chain.gguf", links.path() / "nice.gguf"))); // links to links
+    CHECK(opens(link("relative.gguf", std::filesystem::relative(paths[0], links.path()))));
+    const auto gone = gguf::File::open(link("gone.gguf", folder.path() / "gone-00001-of-00003.gguf"));
+    REQUIRE_FALSE(gone.has_value());
+    CHECK(gone.error().kind == ErrorKind::not_found);
+    const auto loop = link("loop-00001-of-00002.gguf", links.path() / "loop-00001-of-00002.gguf");
+    CHECK_FALSE(gguf::File::open(loop).has_value());
+}
+
+TEST_CASE("parts whose names end in .GGUF are read") {
+    const TemporaryFolder folder;
+    const auto paths = write_split(folder.path(), "model", seven_tensors().split(3));
+    for (const auto& path : paths)
+        std::filesystem::rename(path, std::filesystem::path(path).replace_extension(".GGUF"));
+    const auto first = std::filesystem::path(paths[0]).replace_extension(".GGUF");
+    REQUIRE(gguf::File::open(first).value().tensors().size() == 7);
+    CHECK(gguf::has_gguf_extension("a.gGuF"));
+    CHECK_FALSE(gguf::has_gguf_extension("gguf"));
+    CHECK_FALSE(gguf::has_gguf_extension("a.gguf.part"));
 }
 
 TEST_CASE("one part of one is an ordinary file, with or without split keys") {

@@ -43,6 +43,13 @@ TEST_CASE("a listing gives the files with their sizes and sums, without folders"
     CHECK(store::parse_listing("[]")->empty());
 }
 
+TEST_CASE("files that end in .GGUF are models, whole and split") {
+    CHECK(chosen("Q8_0", {gguf_file("m-Q8_0.GGUF")}).parts == std::vector{gguf_file("m-Q8_0.GGUF")});
+    const std::vector parts = {gguf_file("m-Q8_0-00001-of-00002.GGUF"),
+                               gguf_file("m-Q8_0-00002-of-00002.GGUF")};
+    CHECK(chosen("Q8_0", parts).parts == parts);
+}
+
 TEST_CASE("an invalid listing is an error that names the problem") {
     const std::string file = R"("type": "file", "size": 5, "path": )";
     const std::vector<std::pair<std::string, std::string>> cases = {

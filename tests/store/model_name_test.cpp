@@ -49,6 +49,9 @@ TEST_CASE("USER/REPO alone is remote only if it cannot be a local name") {
 }
 
 TEST_CASE("an address of a .gguf file is taken as it is") {
+    CHECK(parsed_name("https://example.org/a/M.GGUF") ==
+          ModelName(UrlModel{"https://example.org/a/M.GGUF", "M.GGUF"}));
+    CHECK(parsed_name("hf:u/r:sub/FILE.GGUF") == ModelName(HubModel{"u", "r", "sub/FILE.GGUF", ""}));
     CHECK(parsed_name("https://example.org/a/m.gguf") ==
           ModelName(UrlModel{"https://example.org/a/m.gguf", "m.gguf"}));
     CHECK(parsed_name("http://localhost:80/m.gguf?download=true") ==

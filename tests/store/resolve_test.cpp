@@ -70,6 +70,17 @@ TEST_CASE("the error reports that no folder of models is known") {
     REQUIRE(store::resolve("demo", {}).has_value());
 }
 
+TEST_CASE("a file whose name ends in .GGUF is a model") {
+    const ModelsFolder folder(
+        {"Tiny.GGUF", "Big-00001-of-00002.GGUF", "Big-00002-of-00002.GGUF", "x.gguf.txt"});
+    CHECK(store::model_names(folder.path) == std::vector<std::string>{"Big", "Tiny"});
+    CHECK(store::resolve("Tiny", folder.path).value().path == folder.path / "Tiny.GGUF");
+    CHECK(contains(store::resolve("none.GGUF", folder.path).error().message, "no such file: none.GGUF"));
+    CHECK_FALSE(store::check_stored_name("mine.GGUF"));
+    CHECK(
+        contains(store::resolve(folder.path.string(), folder.path).error().hint, "Big-00001-of-00002.GGUF"));
+}
+
 TEST_CASE("a slash or .gguf makes a path") {
     const ModelsFolder folder({"tiny.gguf"});
     const std::string path = (folder.path / "tiny.gguf").string();
