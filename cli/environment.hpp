@@ -57,8 +57,9 @@ struct Environment {
     runtime::KernelBench kernel_bench;
     runtime::ModelTuner model_tuner;
     runtime::TuningReset tuning_reset;
-    /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
-    /// function reports them. Each call starts a new watch.
+    /// While the returned function or a copy of it lives, SIGINT, SIGTERM and SIGHUP do not end the program;
+    /// the function reports them. A signal that was ignored before stays ignored: `nohup`. Each call starts a
+    /// new watch.
     std::function<generate::CancelPoll(SecondInterrupt second)> watch_interrupts;
     /// As watch_interrupts, for SIGTERM and SIGHUP, for a command that has to shut down cleanly. The function
     /// from watch_interrupts() reports these too. A second signal ends the program.

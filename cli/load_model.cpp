@@ -107,6 +107,7 @@ generate::LoadOptions load_options(const ModelOptions& options, generate::ChatTe
     generate::LoadOptions load{.executor = options.executor,
                                .speculation = options.speculation,
                                .chat_template = std::move(chat_template),
+                               .pooling = options.pooling,
                                .draft = draft ? &*draft : nullptr};
     load.executor.cache_folder = cache_folder(environment.variables);
     return load;

@@ -28,11 +28,11 @@ extern "C" void note_interrupt(int) {
     interrupted = 1;
 }
 
-/// Handler for SecondInterrupt::ends_program: restores the default effect of SIGINT and SIGTERM, so that a
-/// second signal ends the program.
+/// Handler for SecondInterrupt::ends_program: restores the default effect of the signals, so that a second
+/// one ends the program.
 extern "C" void note_last_interrupt(int) {
     interrupted = 1;
-    for (const int number : {SIGINT, SIGTERM}) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction action{};
         sigaction(number, nullptr, &action);
         if (action.sa_handler == note_last_interrupt)
@@ -72,7 +72,8 @@ generate::CancelPoll watch_interrupts(SecondInterrupt second) {
     if (end_is_watched)
         return [interrupt] { return interrupted != 0 || end_signal != 0; };
     const auto termination = std::make_shared<Handler>(SIGTERM, note, SA_RESTART);
-    return [interrupt, termination] { return interrupted != 0; };
+    const auto hang_up = std::make_shared<Handler>(SIGHUP, note, SA_RESTART);
+    return [interrupt, termination, hang_up] { return interrupted != 0; };
 }
 
 struct EndWatch {

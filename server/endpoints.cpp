@@ -59,6 +59,17 @@ ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*reque
     return HttpReply{.body = dump_json(state) + "\n"};
 }
 
+/// GET /load.
+ApiResult<HttpReply> show_load(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return HttpReply{.body = dump_json({{"server_load", service.metrics.in_flight()}}) + "\n"};
+}
+
+/// GET /version.
+ApiResult<HttpReply> show_version(Service& /*service*/, const HttpRequest& /*request*/,
+                                  const Call& /*call*/) {
+    return HttpReply{.body = dump_json({{"version", ETNA_VERSION}}) + "\n"};
+}
+
 /// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because
 /// no key is required.
 constexpr std::string_view front_page = R"(<!doctype html>
@@ -357,8 +368,8 @@ void add_llamacpp(std::vector<Route>& routes) {
 
 bool is_for_operators(const Route& route) {
     return route.endpoint == show_readiness || route.endpoint == show_liveness ||
-           route.endpoint == show_metrics || route.endpoint == show_front_page ||
-           route.endpoint == show_openapi;
+           route.endpoint == show_metrics || route.endpoint == show_load || route.endpoint == show_version ||
+           route.endpoint == show_front_page || route.endpoint == show_openapi;
 }
 
 /// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
@@ -435,6 +446,8 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
         {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
         {"POST", "/apply-template", "returns the prompt of a chat", openai::apply_template},
+        {"GET", "/tokenizer_info", "describes the tokenizer of a model, in vLLM's API",
+         openai::tokenizer_info},
         {"GET", "/v1/models", "lists the models", list_models},
         {"GET", "/models", "lists the models", openai::list_models},
         {"GET", "/v3/models", "lists the models", openai::list_models, guarded, ovms},
@@ -446,7 +459,11 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/health", "readiness", show_readiness, open},
         {"GET", "/v1/health", "readiness", show_readiness, open},
         {"GET", "/ready", "readiness", show_readiness, open},
+        {"GET", "/ping", "readiness, in vLLM's API", show_readiness, open},
+        {"POST", "/ping", "readiness, in vLLM's API", show_readiness, open},
         {"GET", "/live", "liveness", show_liveness, open},
+        {"GET", "/load", "the number of running requests, in vLLM's API", show_load},
+        {"GET", "/version", "the server's version, in vLLM's API", show_version},
         {"GET", "/metrics", "metrics for Prometheus", show_metrics},
         {"GET", "/", "front page for browsers", show_front_page, open},
         {"GET", "/openapi.json", "these routes as an OpenAPI document", show_openapi},

@@ -156,6 +156,16 @@ std::optional<std::size_t> Fields::choice(std::string_view name,
     return static_cast<std::size_t>(found - choices.begin());
 }
 
+std::optional<std::size_t> Fields::hint(std::string_view name, const std::vector<std::string_view>& choices) {
+    const auto value = text(name);
+    const auto found = value ? std::find(choices.begin(), choices.end(), *value) : choices.end();
+    if (found != choices.end())
+        return static_cast<std::size_t>(found - choices.begin());
+    if (value)
+        without_effect_.emplace_back(path_of(name));
+    return std::nullopt;
+}
+
 void Fields::accept(const std::vector<std::string_view>& names) {
     known_.insert(names.begin(), names.end());
 }
@@ -199,6 +209,8 @@ void Fields::adopt(const Fields& nested) {
     if (nested.problem_)
         adopt(*nested.problem_);
     adopt_unknown(nested.unknown());
+    without_effect_.insert(without_effect_.end(), nested.without_effect_.begin(),
+                           nested.without_effect_.end());
 }
 
 /// Returns nothing, for readers that return no value.

@@ -42,6 +42,10 @@ public:
     /// The index of the value in `choices`.
     std::optional<std::size_t> choice(std::string_view name, const std::vector<std::string_view>& choices);
 
+    /// The same for an optional hint, whose absence changes nothing that a client may rely on: a value that
+    /// is not among `choices` is listed in without_effect(), and absent.
+    std::optional<std::size_t> hint(std::string_view name, const std::vector<std::string_view>& choices);
+
     /// Marks fields as known but without effect: they are not in unknown().
     void accept(const std::vector<std::string_view>& names);
 
@@ -60,7 +64,7 @@ public:
     /// Records the caller's own error, if it is the first.
     void refuse(std::string_view name, std::string problem, std::string code = "invalid_value");
 
-    /// Merge the results of a nested reader.
+    /// Merge the results of a nested reader: its problem, its unknown fields, and those without effect.
     void adopt(const ApiError& problem);
     void adopt_unknown(const std::vector<std::string>& paths);
     void adopt(const Fields& nested);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -105,6 +106,12 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     Durations& durations = durations_[labels.model];
     durations.total.observe(outcome.total_s);
     durations.vllm_total.observe(outcome.total_s);
+}
+
+int64_t Metrics::in_flight() const {
+    const std::scoped_lock lock(mutex_);
+    return std::accumulate(in_flight_.begin(), in_flight_.end(), int64_t{0},
+                           [](int64_t sum, const auto& labelled) { return sum + labelled.second; });
 }
 
 void Metrics::refuse(std::string_view endpoint, int status) {

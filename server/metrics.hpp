@@ -55,6 +55,9 @@ public:
     void begin(const RequestLabels& labels);
     void end(const RequestLabels& labels, const RequestOutcome& outcome);
 
+    /// Requests between begin() and end().
+    [[nodiscard]] int64_t in_flight() const;
+
     /// Counts a request refused before its model was known. `endpoint`: empty for an unknown path.
     void refuse(std::string_view endpoint, int status);
 

@@ -52,6 +52,16 @@ private:
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 };
 
+/// Returns the path with each run of slashes as one: clients join base URLs that end in a slash with paths
+/// that begin with one.
+std::string with_single_slashes(std::string_view path) {
+    std::string single(path);
+    const auto end = std::unique(single.begin(), single.end(),
+                                 [](char first, char second) { return first == '/' && second == '/'; });
+    single.erase(end, single.end());
+    return single;
+}
+
 bool accepts(const Route& route, std::string_view method) {
     return route.method == method || (route.method == "GET" && method == "HEAD");
 }
@@ -128,9 +138,9 @@ HttpReply Router::answer(const HttpRequest& request) const {
 }
 
 bool Router::is_health_check(const HttpRequest& request) const {
+    const std::string path = with_single_slashes(request.path);
     return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) {
-        return route.access == RouteAccess::open && accepts(route, request.method) &&
-               match(route.path, request.path);
+        return route.access == RouteAccess::open && accepts(route, request.method) && match(route.path, path);
     });
 }
 
@@ -142,8 +152,9 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
     if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty())
         return {.status = 204};
     std::set<std::string> methods;
+    const std::string path = with_single_slashes(request.path);
     for (const Route& route : routes_) {
-        auto values = match(route.path, request.path);
+        auto values = match(route.path, path);
         if (!values)
             continue;
         methods.insert(route.method);

@@ -57,8 +57,8 @@ public:
     Router(Service& service, std::vector<Route> routes, WriteError write_unrouted = write_openai_error)
         : service_(&service), routes_(std::move(routes)), write_unrouted_(write_unrouted) {}
 
-    /// Errors are returned as responses: 403, 401, 404, 405, 415, 503 with the reason, out of memory
-    /// included.
+    /// A run of slashes in the path counts as one. Errors are returned as responses: 403, 401, 404, 405, 415,
+    /// 503 with the reason, out of memory included.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
     /// Whether the request is a health check: its route is open.

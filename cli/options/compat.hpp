@@ -196,9 +196,11 @@ inline constexpr std::array compat_serve = {
             "--reasoning-budget, -p, --prompt, -f, --file",
             set_in_request),
     missing("--ignore-eos", set_in_request, CompatValue::none),
-    missing("--embedding, --embeddings, --rerank, --reranking", "etna does not compute embeddings yet",
-            CompatValue::none),
-    missing("--path, --api-prefix, --slot-save-path, --models-preset, --pooling",
+    no_effect("--embedding, --embeddings", "POST /v1/embeddings embeds texts with every model",
+              CompatValue::none),
+    CompatOption{
+        .names = "--rerank, --reranking", .value = CompatValue::none, .ours = "pooling", .fixed = "rank"},
+    missing("--path, --api-prefix, --slot-save-path, --models-preset",
             "--chat-path and --completions-path rename two routes; --store names the file of stored "
             "responses"),
 };

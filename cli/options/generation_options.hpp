@@ -28,8 +28,9 @@ struct ModelOptions {
     std::string chat_template; ///< a name or a file; empty: the model's own
     std::string draft;         ///< draft model; empty: none
     HubOptions hub;
-    runtime::ExecutorOptions executor;          ///< without progress
-    generate::SpeculationOverrides speculation; ///< used if neither the request nor the model sets it
+    runtime::ExecutorOptions executor;             ///< without progress
+    generate::SpeculationOverrides speculation;    ///< used if neither the request nor the model sets it
+    std::optional<generate::Pooling> pooling = {}; ///< of embeddings; empty: the model's
 };
 
 /// --precision of kernels, which every command that loads a model has.

@@ -52,6 +52,7 @@ constexpr std::array serve_positionals = {
 
 constexpr std::array<std::string_view, 3> requested_choices = {"served", "stored", "pull"};
 constexpr std::array<std::string_view, 1> api_choices = {"ollama"};
+constexpr std::array<std::string_view, 4> served_poolings = {"mean", "cls", "last", "rank"};
 
 constexpr std::array server_rows = {
     Option{.name = "host",
@@ -122,6 +123,14 @@ constexpr std::array server_rows = {
            .description = "serve a MODEL under this name; the first --alias names the first MODEL, and so "
                           "on; commas separate several names of one model",
            .repeat = Repeat::collect},
+    Option{.name = "pooling",
+           .value = "POOLING",
+           .kind = Kind::choice,
+           .choices = served_poolings,
+           .default_text = "as the model says",
+           .description =
+               "pool embeddings so; `rank` serves rerankers whose file does not say that it is one, "
+               "and leaves models without a head for it as they are"},
     Option{.name = "any-model-name",
            .description = "answer requests for unknown model names with the first model; otherwise they get "
                           "404 model_not_found"},
@@ -218,7 +227,7 @@ constexpr std::array server_rows = {
            .kind = Kind::integer,
            .range = {0, day_s},
            .default_text = "30",
-           .description = "time that running requests may take after SIGTERM"},
+           .description = "time that running requests may take after SIGTERM or SIGHUP"},
     Option{.name = "keep-alive",
            .value = "SECONDS",
            .kind = Kind::integer,
@@ -483,6 +492,9 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.model.executor.sequences_max = parallel.value_or(default_parallel);
     ETNA_TRY(const auto batch_tokens, values.integer("batch-tokens"));
     options.model.executor.batch_tokens_max = batch_tokens.value_or(0);
+    ETNA_TRY(const auto pooling, values.choice("pooling"));
+    if (pooling)
+        options.model.pooling = generate::pooling_named(*pooling);
     ETNA_TRY(const auto queue, values.integer("queue"));
     options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
     ETNA_TRY(options.shows_routes, values.flag("routes"));
@@ -541,20 +553,21 @@ Command serve_command_line() {
     static const std::vector<Option> options = joined(
         {serve_template_options, hub_options(), device_options(), speculation_options(DraftsBy::server),
          server_options, store_options(), connection_options(), kv_events_options()});
-    return {.name = "serve",
-            .summary = "serve models over HTTP with OpenAI's API",
-            .description =
-                "Serves models over HTTP: /v1/chat/completions with streams, tools and reasoning, "
-                "/v1/completions, /v1/models, /metrics for Prometheus, /health; --routes lists all routes. "
-                "Programs written for OpenAI's API change only their base URL. The address is printed to "
-                "standard output as one line; standard error gets one line per request.\n\n"
-                "A model is loaded when it is first requested, under the name of its file. Only this machine "
-                "is served unless --host is given. SIGTERM or Ctrl-C drains the server: new requests are "
-                "refused, running ones may finish within --drain-timeout.",
-            .positionals = serve_positionals,
-            .options = options,
-            .examples = serve_examples,
-            .compat = all_compat_serve};
+    return {
+        .name = "serve",
+        .summary = "serve models over HTTP with OpenAI's API",
+        .description =
+            "Serves models over HTTP: /v1/chat/completions with streams, tools and reasoning, "
+            "/v1/completions, /v1/models, /metrics for Prometheus, /health; --routes lists all routes. "
+            "Programs written for OpenAI's API change only their base URL. The address is printed to "
+            "standard output as one line; standard error gets one line per request.\n\n"
+            "A model is loaded when it is first requested, under the name of its file. Only this machine "
+            "is served unless --host is given. SIGTERM, SIGHUP or Ctrl-C drains the server: new requests are "
+            "refused, running ones may finish within --drain-timeout.",
+        .positionals = serve_positionals,
+        .options = options,
+        .examples = serve_examples,
+        .compat = all_compat_serve};
 }
 
 } // namespace etna::cli

@@ -45,8 +45,8 @@ void for_each_block(Fields& fields, std::string_view name, const Json& list, con
     }
 }
 
-/// The text of a block of type `text`, or of the plain text of a document or a search result.
-std::optional<std::string> text_of_block(Fields& block, std::string_view type) {
+/// The text of a block of type `text`, of a document or of a search result.
+std::optional<std::string> text_of_block(Fields& block, std::string_view type, const api::FileTexts& files) {
     if (type == "text") {
         block.require("text");
         return block.text("text").value_or("");
@@ -60,21 +60,15 @@ std::optional<std::string> text_of_block(Fields& block, std::string_view type) {
         }
         return text;
     }
-    const Json* const source = type == "document" ? block.object("source") : nullptr;
-    if (source == nullptr || source->value("type", Json()) != "text")
+    if (!api::is_file_part(block.json()))
         return std::nullopt;
-    Fields document(*source, block.path_of("source"));
-    document.require("data");
-    document.accept({"type", "media_type"});
-    std::string text = block.text("title").value_or("");
-    text += (text.empty() ? "" : "\n") + document.text("data").value_or("");
-    block.text("context");
-    block.adopt(document);
-    return text;
+    block.accept({"source", "title", "context"});
+    auto text = files.read(block, "source", block.json());
+    return text ? std::move(text) : std::string(); // the error is recorded
 }
 
 /// The text of `content` of a tool result: a string, blocks of text, or absent.
-std::string result_text(Fields& result) {
+std::string result_text(Fields& result, const api::FileTexts& files) {
     const Json* const content = result.any("content");
     std::string text;
     if (content == nullptr)
@@ -83,7 +77,7 @@ std::string result_text(Fields& result) {
         text = content->get<std::string>();
     } else if (content->is_array()) {
         for_each_block(result, "content", *content, [&](Fields& block, std::string_view type) {
-            if (const auto part = text_of_block(block, type)) {
+            if (const auto part = text_of_block(block, type, files)) {
                 text += (text.empty() ? "" : "\n") + *part;
             } else if (type == "tool_reference") {
                 text += (text.empty() ? "" : "\n") + block.text("tool_name").value_or("");
@@ -100,8 +94,9 @@ std::string result_text(Fields& result) {
 /// Builds the messages of one conversation, in order.
 class MessageReader {
 public:
-    MessageReader(const ThinkingSeal& seal, chat::Conversation& conversation)
-        : seal_(&seal), messages_(&conversation.messages) {}
+    /// Borrows all.
+    MessageReader(const ThinkingSeal& seal, const api::FileTexts& files, chat::Conversation& conversation)
+        : seal_(&seal), files_(&files), messages_(&conversation.messages) {}
 
     void read_system(Fields& fields) {
         const Json* const system = fields.any("system");
@@ -112,7 +107,7 @@ public:
             text = system->get<std::string>();
         } else if (system->is_array()) {
             for_each_block(fields, "system", *system, [&](Fields& block, std::string_view type) {
-                const auto part = type == "text" ? text_of_block(block, type) : std::nullopt;
+                const auto part = type == "text" ? text_of_block(block, type, *files_) : std::nullopt;
                 if (!part)
                     return refuse_block(block, type);
                 if (part->starts_with(billing_prefix))
@@ -151,7 +146,7 @@ public:
 private:
     void read_block(Fields& block, std::string_view type) {
         const bool is_assistant = role_ == chat::Role::assistant;
-        if (auto text = text_of_block(block, type)) {
+        if (auto text = text_of_block(block, type, *files_)) {
             std::string& content = open().content;
             content += (content.empty() || is_assistant ? "" : "\n") + *text;
         } else if (type == "tool_result" && role_ == chat::Role::user) {
@@ -171,7 +166,7 @@ private:
         block.require("tool_use_id");
         const std::string id = block.text("tool_use_id").value_or("");
         const bool is_error = block.flag("is_error").value_or(false);
-        std::string text = result_text(block);
+        std::string text = result_text(block, *files_);
         const auto call = names_.find(id);
         if (call == names_.end() && !block.problem())
             return block.refuse("tool_use_id", fmt::format("is `{}`, which no earlier tool_use has", id));
@@ -207,6 +202,7 @@ private:
     }
 
     const ThinkingSeal* seal_;
+    const api::FileTexts* files_;
     std::vector<chat::Message>* messages_;
     std::map<std::string, std::string> names_; ///< names of the called tools by call id
     chat::Role role_ = chat::Role::user;
@@ -215,8 +211,9 @@ private:
 
 } // namespace
 
-void read_messages(Fields& fields, const ThinkingSeal& seal, chat::Conversation& conversation) {
-    MessageReader reader(seal, conversation);
+void read_messages(Fields& fields, const ThinkingSeal& seal, const api::FileTexts& files,
+                   chat::Conversation& conversation) {
+    MessageReader reader(seal, files, conversation);
     reader.read_system(fields);
     fields.require("messages");
     const Json* const messages = fields.list("messages");

@@ -2,13 +2,15 @@
 
 #include "core/chat/conversation.hpp"
 #include "server/anthropic/thinking_seal.hpp"
+#include "server/api/file_texts.hpp"
 #include "server/fields.hpp"
 
 namespace etna::server::anthropic {
 
 /// Reads `system` and `messages` into the conversation's messages. Each tool result becomes a separate
-/// message, before the text that follows it. Omits thinking blocks that `seal` cannot open. Errors are
-/// recorded in `fields`.
-void read_messages(Fields& fields, const ThinkingSeal& seal, chat::Conversation& conversation);
+/// message, before the text that follows it. Omits thinking blocks that `seal` cannot open. Documents of text
+/// are read by `files`. Errors are recorded in `fields`.
+void read_messages(Fields& fields, const ThinkingSeal& seal, const api::FileTexts& files,
+                   chat::Conversation& conversation);
 
 } // namespace etna::server::anthropic

@@ -170,7 +170,7 @@ ApiResult<HttpReply> count(api::ActiveRequest& active, const Json& body, const H
 
 ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     const Json stream = body.value("stream", Json(false));
     if (!stream.is_boolean() && !stream.is_null())
         return ApiError{.message = "`stream` must be true or false", .param = "stream"};
@@ -185,7 +185,7 @@ ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request
 
 ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     api::ActiveRequest active(service, request, call, "messages", std::move(name), /*is_streamed=*/false);
     HttpReply reply = api::reply_once(active, count(active, body, request), request, call);
     reply.headers["request-id"] = call.request_id;

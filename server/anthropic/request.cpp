@@ -25,8 +25,7 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
                    generate::Request& request) {
     if (purpose == Purpose::answer)
         fields.require("max_tokens");
-    if (const auto limit = fields.integer("max_tokens", 1, tokens_max))
-        request.max_tokens = static_cast<uint32_t>(*limit);
+    api::read_length(fields, "max_tokens", 1, request);
     generate::SamplingOverrides& overrides = request.sampling;
     if (const auto temperature = fields.number("temperature", 0, 1))
         overrides.temperature = static_cast<float>(*temperature);
@@ -43,24 +42,20 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
     api::read_operator_settings(fields, context.limits, request);
 }
 
-/// Without the member, the model does not think. A budget cannot be enforced; it is reported as ignored.
+/// Without the member, the model does not think. A budget cannot be enforced: it is a hint of any size, and
+/// reported as ignored, as is an unknown display.
 ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) {
     conversation.thinking = chat::Thinking::off;
     const Json* const given = fields.object("thinking");
     if (given == nullptr)
         return ThinkingDisplay::none;
-    constexpr int64_t budget_min = 1024;
     Fields thinking(*given, "thinking");
     thinking.require("type");
     const auto type = thinking.choice("type", {"enabled", "disabled", "adaptive"});
-    if (type == 0U)
-        thinking.require("budget_tokens");
-    const auto budget = thinking.integer("budget_tokens", budget_min, tokens_max);
-    if (const auto limit = fields.integer("max_tokens", 1, tokens_max); budget && limit && *budget >= *limit)
-        thinking.refuse("budget_tokens", "must be less than `max_tokens`");
-    if (budget && !thinking.problem())
-        fields.note_nested("thinking.budget_tokens");
-    const auto display = thinking.choice("display", {"summarized", "omitted"});
+    using Limits = std::numeric_limits<int64_t>;
+    if (thinking.integer("budget_tokens", Limits::min(), Limits::max()))
+        thinking.note({"budget_tokens"});
+    const auto display = thinking.hint("display", {"summarized", "omitted"});
     fields.adopt(thinking);
     if (type == 1U)
         return ThinkingDisplay::none;
@@ -134,7 +129,7 @@ void read_rest(Fields& fields) {
         metadata.text("user_id");
         fields.adopt(metadata);
     }
-    fields.choice("service_tier", {"auto", "standard_only"});
+    fields.hint("service_tier", {"auto", "standard_only"});
     fields.note({"context_management", "inference_geo", "speed"});
     if (fields.any("thread") != nullptr) { // after this error, clients send the entire conversation
         fields.refuse("thread", "is not supported: this server holds no conversations of this API",
@@ -158,7 +153,7 @@ ApiResult<MessagesRequest> read_messages_request(const Json& body, std::string_v
     fields.require("model");
     fields.text("model");
     read_sampling(fields, purpose, context, request);
-    read_messages(fields, seal, conversation);
+    read_messages(fields, seal, context.files, conversation);
     parsed.display = read_thinking(fields, conversation);
     const auto effort = read_output_config(fields, request);
     Tools tools = read_tools(fields);

@@ -1,5 +1,6 @@
 #include "server/api/active_request.hpp"
 
+#include "server/batch/batches.hpp"
 #include "server/persistence.hpp"
 
 #include <algorithm>
@@ -112,6 +113,10 @@ Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
 
 RequestContext ActiveRequest::context(const sampling::Parameters& defaults) const {
     const auto format = model_->chat().find({});
+    const auto reserve_memory = [memory = std::weak_ptr(memory_)](std::size_t bytes) {
+        const auto held = memory.lock();
+        return held == nullptr || held->reserve(bytes);
+    };
     return {.dialect = dialect_,
             .limits = service_->options.limits,
             .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
@@ -122,10 +127,9 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
             .has_template = model_->chat().has_own(),
             .can_think = format && generate::may_think(**format),
             .can_store = service_->persistence->stored_kinds().completions,
-            .reserve_memory = [memory = std::weak_ptr(memory_)](std::size_t bytes) {
-                const auto held = memory.lock();
-                return held == nullptr || held->reserve(bytes);
-            }};
+            .reserve_memory = reserve_memory,
+            .files = FileTexts(service_->batches == nullptr ? nullptr : &service_->batches->files(), owner_,
+                               reserve_memory)};
 }
 
 generate::PromptBudget ActiveRequest::prompt_budget(const CancelPoll& is_cancelled) {
@@ -182,6 +186,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     generation_.emplace(std::move(*started));
     if (const auto accepted = check_prompts(); !accepted)
         return refuse(accepted.error());
+    error_.reset(); // of an attempt with a longer prompt
     usage_.emplace(*generation_, prompt_count_);
     is_complete_.assign(generation_->choices(), false);
     tokens_so_far_.assign(generation_->choices(), 0);

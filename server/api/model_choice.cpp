@@ -1,5 +1,6 @@
 #include "server/api/model_choice.hpp"
 
+#include "server/access.hpp"
 #include "server/fields.hpp"
 #include "server/models/model_sources.hpp"
 
@@ -28,7 +29,44 @@ ApiError no_models_error() {
     return model_not_found(std::string(no_models));
 }
 
+/// A host in lower case, and its port; empty: not given.
+struct Authority {
+    std::string host;
+    std::string_view port;
+};
+
+/// Parses "localhost:8080".
+Authority parse_authority(std::string_view text) {
+    const std::size_t bracket = text.rfind(']'); // of an IPv6 address, which has colons
+    const std::size_t colon = text.rfind(':');
+    const bool has_port =
+        colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+    Authority parsed = {.host = to_lower(text.substr(0, has_port ? colon : text.size())),
+                        .port = has_port ? text.substr(colon + 1) : std::string_view()};
+    if (parsed.host.starts_with('[') && parsed.host.ends_with(']'))
+        parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+    if (is_loopback(parsed.host)) // one of several names of this machine
+        parsed.host = "localhost";
+    return parsed;
+}
+
 } // namespace
+
+bool is_own_address(std::string_view text, const HttpRequest& request) {
+    constexpr std::string_view scheme_end = "://";
+    const std::size_t at = text.find(scheme_end);
+    const std::string scheme = at == std::string_view::npos ? "" : to_lower(text.substr(0, at));
+    if (at != std::string_view::npos)
+        text.remove_prefix(at + scheme_end.size());
+    if (at != std::string_view::npos && scheme != "http" && scheme != "https")
+        return false;
+    Authority named = parse_authority(text.substr(0, text.find('/')));
+    if (named.port.empty() && !scheme.empty())
+        named.port = scheme == "http" ? "80" : "443";
+    const Authority own = parse_authority(request.header("host"));
+    // Reverse proxies may drop the port.
+    return !own.host.empty() && named.host == own.host && (own.port.empty() || named.port == own.port);
+}
 
 std::string served_models(Service& service, std::string_view name) {
     std::vector<std::string> names;
@@ -46,11 +84,11 @@ ApiError unknown_model(Service& service, std::string_view name, std::string_view
         fmt::format("the model `{}` does not exist; {}{}", name.substr(0, shown_max), served, hint));
 }
 
-ApiResult<std::string> model_of(Service& service, const Json& body) {
+ApiResult<std::string> model_of(Service& service, const HttpRequest& request, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
     ETNA_CHECK(fields.status());
-    if (name) {
+    if (name && (!is_own_address(*name, request) || service.models.find(*name))) {
         const auto found = service.models.find_or_add(*name);
         if (found)
             return found->name;

@@ -10,10 +10,14 @@
 // The model that a request names.
 namespace etna::server::api {
 
+/// Returns whether a text is the address that the request was sent to, such as "http://localhost:8080/v1",
+/// with or without scheme and path: clients that have no model's name put their base URL in its place.
+bool is_own_address(std::string_view text, const HttpRequest& request);
+
 /// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
-/// member, and for unknown names if the operator allows any, returns the default model. Errors: 400 (not a
-/// string), 404 (unknown name; the message lists the served ones).
-ApiResult<std::string> model_of(Service& service, const Json& body);
+/// member, for the server's own address, and for unknown names if the operator allows any, returns the
+/// default model. Errors: 400 (not a string), 404 (unknown name; the message lists the served ones).
+ApiResult<std::string> model_of(Service& service, const HttpRequest& request, const Json& body);
 
 /// Returns a clause about the served models for a client that requested `name`, see served_names().
 std::string served_models(Service& service, std::string_view name);

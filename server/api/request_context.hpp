@@ -3,6 +3,7 @@
 #include "core/generate/request.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/text/tokenizer.hpp"
+#include "server/api/file_texts.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,7 @@ struct RequestContext {
     /// Charges the request for memory that a reader takes beyond its body; false: there is none. Empty:
     /// memory is not counted.
     std::function<bool(std::size_t bytes)> reserve_memory = {};
+    FileTexts files = {};
 };
 
 } // namespace etna::server::api

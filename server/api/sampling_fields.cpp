@@ -107,14 +107,10 @@ void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request&
 
 void read_lengths(Fields& fields, const RequestContext& context, const LengthMembers& members,
                   generate::Request& request) {
-    std::string_view name = members.back();
-    for (const std::string_view member : members) {
-        // completions may request only the prompt
-        const auto given = fields.integer(member, member == "max_tokens" ? 0 : 1, tokens_max);
-        if (given && !request.max_tokens) {
-            request.max_tokens = static_cast<uint32_t>(*given);
+    std::string_view name = members.names.back();
+    for (const std::string_view member : members.names) {
+        if (read_length(fields, member, member == "max_tokens" ? members.max_tokens_min : 1, request))
             name = member;
-        }
     }
     const auto ceiling = context.limits.max_tokens_limit;
     if (context.dialect == Dialect::ovms && ceiling) {
@@ -144,6 +140,20 @@ void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Req
 }
 
 } // namespace
+
+bool read_length(Fields& fields, std::string_view name, int64_t min, generate::Request& request) {
+    const bool is_first = !request.max_tokens && !request.is_unbounded;
+    const Json* const given = fields.any(name);
+    if (given != nullptr && given->is_number() && (*given == -1 || *given == -2)) {
+        request.is_unbounded = request.is_unbounded || is_first;
+        return is_first;
+    }
+    const auto tokens = fields.integer(name, min, tokens_max);
+    if (!tokens || !is_first)
+        return false;
+    request.max_tokens = static_cast<uint32_t>(*tokens);
+    return true;
+}
 
 void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request,
                        std::string_view member) {

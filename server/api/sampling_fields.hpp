@@ -15,16 +15,23 @@ namespace etna::server::api {
 /// for OVMS.
 sampling::Parameters sampling_defaults(Dialect dialect);
 
-/// The members that limit the answer's length, by preference; those of the OpenAI API by default.
-using LengthMembers = std::vector<std::string_view>;
+/// The members that limit the answer's length; those of the OpenAI API by default.
+struct LengthMembers {
+    std::vector<std::string_view> names = {"max_completion_tokens", "max_tokens"}; ///< by preference
+    int64_t max_tokens_min = 1; ///< minimum of `max_tokens`; 0: requests may ask for the prompt only
+};
+
+/// Reads a limit on the answer's length into a request that has none yet: a number of tokens from `min` on,
+/// or -1 or -2 for no bound, as in llama.cpp and LM Studio. Returns whether it is used. Errors are recorded
+/// in `fields`.
+bool read_length(Fields& fields, std::string_view name, int64_t min, generate::Request& request);
 
 /// Reads the fields common to chat, completions and responses: sampling, lengths, stops, seed, n, and the
 /// extensions of etna, vLLM and NVIDIA (`nvext`); fields at the root take precedence. `is_streamed` selects
 /// the checks for streams. Errors are recorded in `fields`. Sources: OpenAI API 2.3.0; vLLM sampling
 /// parameters; Dynamo NvExt; OVMS completions.
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
-                     generate::Request& request,
-                     const LengthMembers& lengths = {"max_completion_tokens", "max_tokens"});
+                     generate::Request& request, const LengthMembers& lengths = {});
 
 /// Applies the operator's settings, and the members that override them in every API: `stop_in_reasoning`.
 void read_operator_settings(Fields& fields, const RequestLimits& limits, generate::Request& request);

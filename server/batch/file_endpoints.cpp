@@ -9,19 +9,23 @@
 #include "server/persistence.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::server::batch {
 namespace {
 
 constexpr std::size_t file_name_bytes_max = 512;
 constexpr int64_t file_lifetime_min_s = 3'600;
-constexpr std::string_view batch_purpose = "batch";
+
+/// Purposes of an upload: for a batch, or for the text of a message (`file_id`).
+constexpr std::array<std::string_view, 2> purposes = {"batch", "user_data"};
 
 ApiError no_files() {
     return storage_disabled("files");
@@ -85,8 +89,8 @@ ApiResult<Upload> read_upload(const std::vector<FormPart>& parts) {
         return invalid_part("file", "is missing: send it as a part with a filename");
     if (upload.file->file_name->size() > file_name_bytes_max)
         return invalid_part("file", fmt::format("has a name of more than {} bytes", file_name_bytes_max));
-    if (upload.purpose != batch_purpose)
-        return invalid_part("purpose", "must be batch");
+    if (std::ranges::find(purposes, upload.purpose) == purposes.end())
+        return invalid_part("purpose", fmt::format("must be {}", fmt::join(purposes, " or ")));
     return upload;
 }
 

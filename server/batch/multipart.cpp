@@ -1,8 +1,10 @@
 #include "server/batch/multipart.hpp"
 
+#include "core/base/utf8.hpp"
 #include "server/http/request_head.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace etna::server::batch {
@@ -66,7 +68,57 @@ std::string boundary_of(std::string_view content_type) {
     return {};
 }
 
-/// Reads the names of a part from its headers. Returns whether the part is a form field.
+std::string utf8_of_latin_1(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes)
+        append_utf8(text, static_cast<unsigned char>(byte));
+    return text;
+}
+
+/// Decodes an extended value, such as UTF-8''%D1%80.txt (RFC 8187, 3.2; Latin-1 as in RFC 5987). Empty if it
+/// is malformed, or no valid UTF-8.
+std::optional<std::string> decoded_extended(std::string_view value) {
+    constexpr int base = 16;
+    const std::size_t charset_end = value.find('\'');
+    const std::size_t language_end =
+        charset_end == std::string_view::npos ? std::string_view::npos : value.find('\'', charset_end + 1);
+    if (language_end == std::string_view::npos)
+        return std::nullopt;
+    const std::string charset = to_lower(value.substr(0, charset_end));
+    const bool is_latin_1 = charset == "iso-8859-1";
+    if (charset != "utf-8" && !is_latin_1)
+        return std::nullopt;
+    std::string text;
+    std::string_view rest = value.substr(language_end + 1);
+    while (!rest.empty()) {
+        const std::string_view digits = rest.substr(1, 2);
+        unsigned code = 0;
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), code, base);
+        const bool is_escape = rest.front() == '%';
+        if (is_escape && (digits.size() != 2 || read.ptr != digits.data() + 2))
+            return std::nullopt;
+        text += is_escape ? static_cast<char>(code) : rest.front();
+        rest.remove_prefix(is_escape ? 3 : 1);
+    }
+    if (is_latin_1)
+        text = utf8_of_latin_1(text);
+    const bool is_text = valid_utf8_prefix(text) == text.size() && text.find('\0') == std::string::npos;
+    return is_text ? std::optional(std::move(text)) : std::nullopt;
+}
+
+/// A parameter of a part's disposition in its two forms, of which the extended one is preferred (RFC
+/// 6266, 4.3).
+struct PartName {
+    std::optional<std::string> plain = {};
+    std::optional<std::string> extended = {};
+
+    [[nodiscard]] std::optional<std::string> value() && {
+        return extended ? std::move(extended) : std::move(plain);
+    }
+};
+
+/// Reads the names of a part from its headers. Returns whether the part is a form field. A malformed extended
+/// name counts as absent.
 bool read_part_head(std::string_view head, FormPart& part) {
     constexpr std::string_view disposition = "content-disposition:";
     while (!head.empty()) {
@@ -80,14 +132,19 @@ bool read_part_head(std::string_view head, FormPart& part) {
         if (to_lower(rest.substr(0, kind.size())) != kind)
             return false;
         rest.remove_prefix(kind.size());
+        PartName name;
+        PartName file_name;
         while (auto parameter = take_parameter(rest)) {
-            if (parameter->first == "name")
-                part.name = std::move(parameter->second);
-            if (parameter->first == "filename")
-                part.file_name = std::move(parameter->second);
+            auto& [key, value] = *parameter;
+            if (key == "name" || key == "filename")
+                (key == "name" ? name : file_name).plain = std::move(value);
+            if (key == "name*" || key == "filename*")
+                (key == "name*" ? name : file_name).extended = decoded_extended(value);
         }
         if (!rest.empty())
             return false;
+        part.name = std::move(name).value().value_or("");
+        part.file_name = std::move(file_name).value();
     }
     return !part.name.empty();
 }

@@ -33,7 +33,7 @@ Refusal refusal_of(const std::exception_ptr& exception) {
 } // namespace
 
 std::string_view reason_phrase(int status) {
-    constexpr std::array<std::pair<int, std::string_view>, 25> phrases = {
+    constexpr std::array<std::pair<int, std::string_view>, 29> phrases = {
         {{200, "OK"},
          {201, "Created"},
          {202, "Accepted"},
@@ -43,6 +43,7 @@ std::string_view reason_phrase(int status) {
          {403, "Forbidden"},
          {404, "Not Found"},
          {405, "Method Not Allowed"},
+         {406, "Not Acceptable"},
          {408, "Request Timeout"},
          {409, "Conflict"},
          {411, "Length Required"},
@@ -54,11 +55,14 @@ std::string_view reason_phrase(int status) {
          {422, "Unprocessable Content"},
          {429, "Too Many Requests"},
          {431, "Request Header Fields Too Large"},
+         {499, "Client Closed Request"},
          {500, "Internal Server Error"},
          {501, "Not Implemented"},
+         {502, "Bad Gateway"},
          {503, "Service Unavailable"},
          {504, "Gateway Timeout"},
-         {505, "HTTP Version Not Supported"}}};
+         {505, "HTTP Version Not Supported"},
+         {529, "Overloaded"}}};
     const auto found = std::ranges::find(phrases, status, &std::pair<int, std::string_view>::first);
     return found == phrases.end() ? "Unknown" : found->second;
 }

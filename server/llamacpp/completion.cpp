@@ -122,7 +122,7 @@ private:
 ApiResult<HttpReply> serve(Endpoint endpoint, Service& service, const HttpRequest& request,
                            const Call& call) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     const bool is_streamed = body.value("stream", Json(false)) == true;
     const auto answer = std::make_shared<CompletionAnswer>(
         api::ActiveRequest(service, request, call, endpoint == Endpoint::infill ? "infill" : "completion",

@@ -138,7 +138,7 @@ ApiResult<HttpReply> embeddings_reply(api::ActiveRequest& active, const Json& bo
 
 ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     api::ActiveRequest active(service, request, call, "embeddings", std::move(name), /*is_streamed=*/false);
     auto result = embeddings_reply(active, body, request);
     return api::reply_once(active, std::move(result), request, call);

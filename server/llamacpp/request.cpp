@@ -31,7 +31,8 @@ std::string_view read_length(Fields& fields, generate::Request& request) {
             continue;
         is_given = true;
         name = member;
-        if (*tokens >= 0)
+        request.is_unbounded = *tokens < 0;
+        if (!request.is_unbounded)
             request.max_tokens = static_cast<uint32_t>(*tokens);
     }
     return name;

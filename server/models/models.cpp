@@ -483,6 +483,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
         facts.context_tokens = (*loaded)->context_tokens();
         facts.has_chat_template = (*loaded)->chat().find({}).has_value();
         facts.stand_in_template = (*loaded)->chat().guessed();
+        facts.abilities.embeds = facts.abilities.embeds || (*loaded)->engine().limits().is_encoder;
         record_facts(*entry, facts);
         if (entry->is_retired) {
             retired_models_.push_back(*loaded);
@@ -508,9 +509,10 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     changed_.notify_all();
 }
 
-/// Records the facts of a valid file; logs once if a built-in template replaces a missing one.
+/// Records the facts of a valid file; logs once if a built-in template replaces a missing one, except for a
+/// model that embeds texts: it answers no chats.
 void Models::record_facts(Entry& entry, const ModelFacts& facts) {
-    if (!entry.facts && !facts.stand_in_template.empty()) {
+    if (!entry.facts && !facts.stand_in_template.empty() && !facts.abilities.embeds) {
         log(LogLevel::warning,
             fmt::format("`{}` has no chat template: {} stands in; --chat-template selects another",
                         entry.listed.source.name, facts.stand_in_template));

@@ -107,7 +107,7 @@ ApiResult<EmbeddedTexts> embed_texts(api::ActiveRequest& active, EmbedRequest& p
 ApiResult<HttpReply>
 reply(Service& service, const HttpRequest& request, const Call& call, EmbedRequest parsed,
       Json (*write)(const api::ActiveRequest& active, const std::string& model, EmbeddedTexts texts)) {
-    ETNA_TRY(auto name, served_name(service, parsed.model));
+    ETNA_TRY(auto name, served_name(service, request, parsed.model));
     api::ActiveRequest active(service, request, call, "ollama_embed", std::move(name), /*is_streamed=*/false);
     auto texts = embed_texts(active, parsed, request);
     apply(parsed.keep_alive, service, active.model_name());

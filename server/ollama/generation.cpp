@@ -10,13 +10,16 @@
 #include "server/ollama/request.hpp"
 #include "server/ollama/timestamps.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace etna::server::ollama {
 namespace {
@@ -59,21 +62,15 @@ public:
           idle_line_(dump_json(line_json(head_.model, empty_members(form), false)) + "\n") {}
 
     ApiStatus begin(const api::CancelPoll& is_cancelled) override {
-        auto call = read_request(body_, form_, active.context(default_sampling));
+        const api::RequestContext context = active.context(default_sampling);
+        auto begun = begin_with(read_request(body_, form_, context), is_cancelled);
+        const bool is_too_long = !begun && begun.error().code == "context_length_exceeded";
+        if (is_too_long && may_truncate(body_)) {
+            const std::size_t first = form_ == Form::chat ? first_that_fits(is_cancelled) : 0;
+            begun = begin_with(read_request(body_, form_, context, Overflow::shorten, first), is_cancelled);
+        }
         body_ = nullptr;
-        if (!call) {
-            active.record_error(call.error());
-            return call.error();
-        }
-        const generate::Request& request = call->requests.front();
-        std::optional<api::PendingLogprobs> pending;
-        if (request.logprobs) {
-            const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
-            pending.emplace(request, active.model()->tokenizer(),
-                            is_chat ? text::TextPosition::start : text::TextPosition::continuation);
-        }
-        pieces_.emplace(form_, std::move(pending));
-        return active.begin(std::move(*call), default_sampling, is_cancelled);
+        return begun;
     }
 
     ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
@@ -104,6 +101,41 @@ public:
     [[nodiscard]] std::string_view keep_alive_frame() const override { return idle_line_; }
 
 private:
+    ApiStatus begin_with(ApiResult<api::GenerationCall> call, const api::CancelPoll& is_cancelled) {
+        if (!call) {
+            active.record_error(call.error());
+            return call.error();
+        }
+        const generate::Request& request = call->requests.front();
+        std::optional<api::PendingLogprobs> pending;
+        if (request.logprobs) {
+            const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
+            pending.emplace(request, active.model()->tokenizer(),
+                            is_chat ? text::TextPosition::start : text::TextPosition::continuation);
+        }
+        pieces_.emplace(form_, std::move(pending));
+        return active.begin(std::move(*call), default_sampling, is_cancelled);
+    }
+
+    /// Returns the first message with which a chat that is too long fits, or the last one possible; binary
+    /// search.
+    std::size_t first_that_fits(const api::CancelPoll& is_cancelled) {
+        const api::RequestContext context = active.context(default_sampling);
+        const std::size_t tokens_max = std::min<std::size_t>(
+            context.context_tokens - 1, context.limits.prompt_tokens_max.value_or(context.context_tokens));
+        const std::vector<std::size_t> starts = possible_starts(body_);
+        const auto is_too_long = [&](std::size_t first, std::size_t max) {
+            auto call = read_request(body_, form_, context, Overflow::refuse, first);
+            const auto counted =
+                call ? active.count_prompt(std::move(*call), is_cancelled) : ApiResult<std::size_t>(max + 1);
+            return !counted || *counted > max;
+        };
+        const auto found = std::lower_bound(starts.begin(), starts.end(), tokens_max, is_too_long);
+        if (found != starts.end())
+            return *found;
+        return starts.empty() ? 0 : starts.back();
+    }
+
     /// `deliver` receives the members of every line, and returns false to stop.
     Status run(const std::function<bool(const Json& members)>& deliver, const api::CancelPoll& is_cancelled) {
         const Status status = active.run(
@@ -120,7 +152,18 @@ private:
     [[nodiscard]] Json last_line(const Json& members) const {
         Json line = line_json(head_.model, members, true);
         line.update(metrics_json(active, pieces_->finished()->timings));
+        if (form_ == Form::generate && !head_.is_raw)
+            line["context"] = exchange_tokens();
         return line;
+    }
+
+    /// Returns the tokens of the prompt and the answer, with which the next request can continue.
+    [[nodiscard]] Json exchange_tokens() const {
+        const auto prompt = active.generation()->prompt_tokens(0);
+        const std::vector<TokenId>& answer = pieces_->finished()->tokens;
+        std::vector<TokenId> tokens(prompt.begin(), prompt.end());
+        tokens.insert(tokens.end(), answer.begin(), answer.end());
+        return tokens;
     }
 
     Form form_;
@@ -152,7 +195,7 @@ ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHe
 ApiResult<HttpReply> serve(Service& service, const HttpRequest& request, const Call& call, Form form) {
     ETNA_TRY(auto body, parse_body(request));
     ETNA_TRY(auto head, read_head(body, form));
-    ETNA_TRY(auto name, served_name(service, head.model));
+    ETNA_TRY(auto name, served_name(service, request, head.model));
     api::ActiveRequest active(service, request, call, endpoint_name(form), std::move(name),
                               head.is_streamed && !head.only_loads);
     if (head.only_loads)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -96,22 +97,30 @@ private:
     std::size_t ids_ = 0;
 };
 
-api::Tool read_tool(Fields& fields, const std::string& path) {
-    fields.require("function");
-    fields.choice("type", {"function"});
-    const Json* const given = fields.object("function");
-    if (given == nullptr)
-        return {};
-    Fields function(*given, path + ".function");
+/// Reads the members of a function.
+api::Tool read_function(Fields& function) {
     function.require("name");
     const std::string name = function.text("name").value_or("");
     const auto description = function.text("description");
     const Json* const parameters = function.object("parameters");
     const bool is_strict = function.flag("strict").value_or(false);
-    fields.adopt(function);
     return {.function = api::function_definition(name, description,
                                                  parameters == nullptr ? Json() : *parameters, is_strict),
-            .offered = {.path = path + ".function.parameters"}};
+            .offered = {.path = function.path_of("parameters")}};
+}
+
+std::optional<api::Tool> read_tool(Fields& fields, const std::string& path) {
+    fields.choice("type", {"function"});
+    const Json* const given = fields.object("function");
+    if (given == nullptr && fields.any("name") != nullptr) // as in OpenAI's Responses API
+        return read_function(fields);
+    fields.require("function");
+    if (given == nullptr)
+        return std::nullopt;
+    Fields function(*given, path + ".function");
+    api::Tool tool = read_function(function);
+    fields.adopt(function);
+    return tool;
 }
 
 } // namespace

@@ -1,7 +1,9 @@
 // GET /api/tags, /api/ps and /api/version; POST /api/show.
 
+#include "core/base/file_reader.hpp"
 #include "core/generate/model.hpp"
 #include "core/store/model_store.hpp"
+#include "core/store/modelfile.hpp"
 #include "server/fields.hpp"
 #include "server/gguf_json.hpp"
 #include "server/json.hpp"
@@ -12,6 +14,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,14 +142,94 @@ Json capabilities_json(const ModelListing& model) {
     return capabilities;
 }
 
-/// Returns the options that a stored model sets, one per line.
-std::string parameters_text(const std::vector<store::PresetOption>& options) {
-    std::vector<std::string> lines;
-    for (const store::PresetOption& option : options) {
+/// A parameter of a model: its name in the API, and its value as Ollama writes it.
+struct Parameter {
+    std::string name;
+    std::string value;
+};
+
+/// Returns a value as Ollama writes it: numbers as they are, other texts in quotes.
+std::string parameter_value(const std::string& value) {
+    const Json parsed = parse_json(value);
+    return parsed.is_number() || parsed.is_boolean() ? value : dump_json(value);
+}
+
+/// Returns the parameters that a stored model sets; its system message and template have members of their
+/// own.
+std::vector<Parameter> own_parameters(const ModelListing& model) {
+    std::vector<Parameter> parameters;
+    for (const store::PresetOption& option : model.source.options) {
+        if (option.name == "system" || option.name == "chat-template")
+            continue;
         for (const std::string& value : option.values)
-            lines.push_back(fmt::format("{:<30} {}", option.name, dump_json(value)));
+            parameters.push_back({std::string(store::ollama_parameter(option.name)), parameter_value(value)});
     }
+    return parameters;
+}
+
+/// Returns the own parameters and, for those that it does not set, the context and the recommendations of the
+/// model's file.
+std::vector<Parameter> all_parameters(const ModelListing& model, const gguf::File& file) {
+    std::vector<Parameter> parameters = own_parameters(model);
+    const auto add = [&](const char* name, const auto& value) {
+        if (value && std::ranges::find(parameters, name, &Parameter::name) == parameters.end())
+            parameters.push_back({name, fmt::format("{}", *value)});
+    };
+    const uint32_t context = model.facts.context_tokens;
+    const generate::SamplingOverrides recommended = generate::recommended_sampling(file);
+    add("num_ctx", context == 0 ? std::nullopt : std::optional(context));
+    add("temperature", recommended.temperature);
+    add("top_k", recommended.top_k);
+    add("top_p", recommended.top_p);
+    add("min_p", recommended.min_p);
+    add("repeat_penalty", recommended.repetition_penalty);
+    return parameters;
+}
+
+/// Returns parameters in the API's form, one per line.
+std::string parameters_text(const std::vector<Parameter>& parameters) {
+    std::vector<std::string> lines;
+    for (const Parameter& parameter : parameters)
+        lines.push_back(fmt::format("{:<30} {}", parameter.name, parameter.value));
     return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+/// Returns the model's chat template: that of a stored model, else that of its file; empty if there is none.
+std::string template_of(const ModelListing& model, const gguf::File& file) {
+    constexpr uint64_t template_bytes_max = 1UL << 20U;
+    for (const store::PresetOption& option : model.source.options) {
+        const auto reader = option.name == "chat-template" && !option.values.empty()
+                                ? FileReader::open(option.values.front())
+                                : Result<FileReader>(Error{ErrorKind::not_found, "no template", {}});
+        if (!reader || reader->bytes() > template_bytes_max)
+            continue;
+        std::string text(reader->bytes(), '\0');
+        if (reader->read(0, std::as_writable_bytes(std::span(text))))
+            return text;
+    }
+    return std::string(file.text("tokenizer.chat_template").value_or(""));
+}
+
+/// Returns the system message that a stored model sets; empty if there is none.
+std::string system_of(const ModelListing& model) {
+    for (const store::PresetOption& option : model.source.options) {
+        if (option.name == "system" && !option.values.empty())
+            return option.values.front();
+    }
+    return {};
+}
+
+/// Returns the Modelfile that would make the model. Source: Ollama, docs/modelfile.
+std::string modelfile_text(const ModelListing& model, const std::string& chat_template,
+                           const std::string& system) {
+    std::string text = fmt::format("FROM {}\n", model.name);
+    if (!chat_template.empty())
+        text += fmt::format("TEMPLATE \"\"\"{}\"\"\"\n", chat_template);
+    if (!system.empty())
+        text += fmt::format("SYSTEM \"\"\"{}\"\"\"\n", system);
+    for (const Parameter& parameter : own_parameters(model))
+        text += fmt::format("PARAMETER {} {}\n", parameter.name, parameter.value);
+    return text;
 }
 
 /// Returns all metadata; lists as long as a vocabulary only on request.
@@ -176,13 +260,13 @@ Json description_json(const ModelListing& model, const gguf::File& file, bool is
     Json json = Json::object();
     if (const auto licence = file.text("general.license"))
         json["license"] = *licence;
-    json["modelfile"] = fmt::format("FROM {}\n", model.name);
-    json["parameters"] = parameters_text(model.source.options);
-    json["template"] = file.text("tokenizer.chat_template").value_or("");
-    for (const store::PresetOption& option : model.source.options) {
-        if (option.name == "system" && !option.values.empty())
-            json["system"] = option.values.front();
-    }
+    const std::string chat_template = template_of(model, file);
+    const std::string system = system_of(model);
+    json["modelfile"] = modelfile_text(model, chat_template, system);
+    json["parameters"] = parameters_text(all_parameters(model, file));
+    json["template"] = chat_template;
+    if (!system.empty())
+        json["system"] = system;
     json["details"] = details_json(model.facts);
     json["model_info"] = metadata_json(file, is_verbose, model.facts.description.parameters);
     if (is_verbose)

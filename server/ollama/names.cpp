@@ -60,11 +60,12 @@ ApiResult<ModelListing> find_model(Service& service, const std::string& name) {
     return error;
 }
 
-ApiResult<std::string> served_name(Service& service, const std::string& name) {
+ApiResult<std::string> served_name(Service& service, const HttpRequest& request, const std::string& name) {
     const auto found = find_model(service, name);
     if (found)
         return found->name;
-    std::string default_name = service.options.accepts_any_model_name ? service.models.default_name() : "";
+    const bool is_any = service.options.accepts_any_model_name || api::is_own_address(name, request);
+    std::string default_name = is_any ? service.models.default_name() : "";
     return default_name.empty() ? ApiResult<std::string>(found.error()) : std::move(default_name);
 }
 

@@ -23,8 +23,8 @@ std::string read_model(Fields& fields);
 /// names of the served ones, and those of the finder.
 ApiResult<ModelListing> find_model(Service& service, const std::string& name);
 
-/// Returns the name of the model that answers a request for `name`. As find_model(), but any name does if the
-/// operator allows that.
-ApiResult<std::string> served_name(Service& service, const std::string& name);
+/// Returns the name of the model that answers a request for `name`. As find_model(), but the server's own
+/// address means the default model, and any name does if the operator allows that.
+ApiResult<std::string> served_name(Service& service, const HttpRequest& request, const std::string& name);
 
 } // namespace etna::server::ollama

@@ -20,12 +20,12 @@ constexpr std::size_t stops_max = 32;
 /// Replaces 0 for a probability that must be positive: only the most likely token remains.
 constexpr float probability_min = 1e-6F;
 
-/// Options without effect on answers: those for loading, which the operator decides; those of samplers that
-/// this server lacks; and those for shifting the context, where answers end here.
-constexpr std::array<std::string_view, 18> without_effect = {
-    "num_ctx",    "num_batch", "num_gpu",      "main_gpu",     "num_thread",       "num_keep",
-    "use_mmap",   "use_mlock", "numa",         "low_vram",     "f16_kv",           "logits_all",
-    "vocab_only", "tfs_z",     "mirostat_tau", "mirostat_eta", "penalize_newline", "draft_num_predict"};
+/// Options without effect on answers: those for loading, which the operator decides, and those of samplers
+/// that this server lacks.
+constexpr std::array<std::string_view, 17> without_effect = {
+    "num_ctx",   "num_batch",    "num_gpu",      "main_gpu",         "num_thread",       "use_mmap",
+    "use_mlock", "numa",         "low_vram",     "f16_kv",           "logits_all",       "vocab_only",
+    "tfs_z",     "mirostat_tau", "mirostat_eta", "penalize_newline", "draft_num_predict"};
 
 std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
@@ -60,6 +60,7 @@ void read_lengths(Fields& options, generate::Request& request) {
     const auto limit = options.integer("num_predict", until_context_is_full, tokens_max);
     if (limit && *limit > 0)
         request.max_tokens = static_cast<uint32_t>(*limit);
+    request.is_unbounded = limit && *limit <= 0;
     request.stop = options.texts("stop", stops_max).value_or(std::vector<std::string>());
     if (std::ranges::find(request.stop, "") != request.stop.end())
         options.refuse("stop", "must not contain an empty string");
@@ -79,6 +80,16 @@ void note_rest(Fields& fields, Fields& options) {
     }
 }
 
+/// Reads which tokens stay when a prompt or an answer is too long for the context.
+void read_shift(Fields& options, generate::ContextShift& shift) {
+    const auto keep = options.integer("num_keep", -1, tokens_max);
+    if (!keep)
+        return;
+    shift.keep_tokens.reset(); // -1: the entire prompt
+    if (*keep >= 0)
+        shift.keep_tokens = static_cast<uint32_t>(*keep);
+}
+
 } // namespace
 
 void read_options(Fields& fields, const api::RequestContext& context, generate::Request& request) {
@@ -88,6 +99,7 @@ void read_options(Fields& fields, const api::RequestContext& context, generate::
     Fields options(*given, "options");
     read_sampling(options, context.tokenizer->size(), request.sampling);
     read_lengths(options, request);
+    read_shift(options, *request.context_shift);
     note_rest(fields, options);
     fields.adopt(options);
 }

@@ -17,7 +17,8 @@ constexpr sampling::Parameters default_sampling = {.temperature = 0.8F,
                                                    .frequency_window_tokens = 64};
 
 /// Reads `options`. Options that the operator decides, such as `num_ctx`, are reported as without effect.
-/// Errors are recorded in `fields`. Source: Ollama, docs/api.md and docs/modelfile.
+/// Errors are recorded in `fields`. Precondition: the request has a ContextShift. Source: Ollama, docs/api.md
+/// and docs/modelfile.
 void read_options(Fields& fields, const api::RequestContext& context, generate::Request& request);
 
 /// Reads `options` of a request that does not sample: every option is reported as without effect.

@@ -3,6 +3,7 @@
 #include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
+#include "server/http/http.hpp"
 #include "server/ollama/messages.hpp"
 #include "server/ollama/options.hpp"
 #include "server/ollama/prompt_template.hpp"
@@ -61,11 +62,29 @@ void read_logprobs(Fields& fields, generate::Request& request) {
         request.logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
-/// Conversations are never truncated here: one that exceeds the context is an error.
 void read_rest(Fields& fields) {
     read_keep_alive(fields);
-    fields.note({"truncate", "shift"});
+    fields.flag("truncate"); // see may_truncate()
     fields.accept({"model", "stream"});
+}
+
+/// Leaves out the messages before `first` but those of the system, and reports them.
+void drop_before(std::size_t first, std::vector<chat::Message>& messages, Fields& fields) {
+    if (first == 0)
+        return;
+    const std::vector<chat::Message> all = std::exchange(messages, {});
+    std::size_t run = 0; // of dropped messages that end at i
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_dropped = i < first && all[i].role != chat::Role::system;
+        run = is_dropped ? run + 1 : 0;
+        if (!is_dropped)
+            messages.push_back(all[i]);
+        const bool ends_run = is_dropped && (i + 1 == first || all[i + 1].role == chat::Role::system);
+        if (ends_run && run == 1)
+            fields.note_nested(fmt::format("messages[{}]", i));
+        if (ends_run && run > 1)
+            fields.note_nested(fmt::format("messages[{}-{}]", i + 1 - run, i));
+    }
 }
 
 /// Sets the thinking level, and makes the answer continue a final assistant message.
@@ -83,9 +102,10 @@ void add_arguments(std::optional<std::string_view> level, chat::Conversation& co
 }
 
 std::vector<api::OfferedTool> read_chat(Fields& fields, const api::RequestContext& context,
-                                        generate::Request& request) {
+                                        std::size_t first_message, generate::Request& request) {
     chat::Conversation conversation;
     conversation.messages = read_messages(fields);
+    drop_before(std::min(first_message, conversation.messages.size()), conversation.messages, fields);
     const auto level = read_thinking(fields, context, conversation);
     std::vector<api::Tool> tools = read_tools(fields);
     if (fields.problem())
@@ -126,7 +146,6 @@ PromptMembers read_prompt_members(Fields& fields) {
                              .is_raw = fields.flag("raw").value_or(false)};
     if (members.is_raw)
         refuse_with(fields, "raw", {"system", "template", "context"});
-    fields.note({"context"});
     return members;
 }
 
@@ -155,6 +174,7 @@ ApiStatus read_templated(Fields& fields, const PromptMembers& members, const api
 /// read_templated().
 ApiStatus read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
     PromptMembers members = read_prompt_members(fields);
+    request.earlier_tokens = api::read_token_list(fields, "context", context.tokenizer->size());
     chat::Conversation conversation;
     const auto level = read_thinking(fields, context, conversation);
     if (!members.prompt_template.empty())
@@ -176,6 +196,17 @@ ApiStatus read_prompt(Fields& fields, const api::RequestContext& context, genera
     return {};
 }
 
+/// Reads `shift`, and sets what the request's ContextShift applies to.
+void read_scope(Fields& fields, Overflow overflow, generate::Request& request) {
+    using Scope = generate::ShiftScope;
+    const bool shifts = fields.flag("shift").value_or(true) && generate::can_shift(request);
+    if (overflow == Overflow::shorten) {
+        request.context_shift->scope = shifts ? Scope::prompt_and_answer : Scope::prompt;
+    } else if (!shifts) {
+        request.context_shift.reset();
+    }
+}
+
 } // namespace
 
 ApiResult<RequestHead> read_head(const Json& body, Form form) {
@@ -192,27 +223,46 @@ ApiResult<RequestHead> read_head(const Json& body, Form form) {
         head.only_loads = messages == nullptr || messages->empty();
     } else {
         head.only_loads = fields.text("prompt").value_or("").empty();
+        head.is_raw = fields.flag("raw").value_or(false);
     }
     ETNA_CHECK(fields.status());
     return head;
 }
 
-ApiResult<api::GenerationCall> read_request(const Json& body, Form form, const api::RequestContext& context) {
+bool may_truncate(const Json& body) {
+    return body.value("truncate", Json()) != false;
+}
+
+std::vector<std::size_t> possible_starts(const Json& body) {
+    const Json& messages = body["messages"];
+    std::vector<std::size_t> starts;
+    for (std::size_t i = 1; i < messages.size(); ++i) {
+        if (to_lower(messages[i]["role"].get<std::string>()) != "tool")
+            starts.push_back(i);
+    }
+    return starts;
+}
+
+ApiResult<api::GenerationCall> read_request(const Json& body, Form form, const api::RequestContext& context,
+                                            Overflow overflow, std::size_t first_message) {
+    constexpr uint32_t default_keep = 4; // Ollama's num_keep
     Fields fields(body);
     api::GenerationCall call = {.prompt_member = form == Form::chat ? "messages" : "prompt"};
     generate::Request request;
+    request.context_shift = {.keep_tokens = default_keep, .scope = generate::ShiftScope::answer};
     read_options(fields, context, request);
     read_format(fields, request);
     read_logprobs(fields, request);
     api::read_operator_settings(fields, context.limits, request);
     request.has_lenient_tools = true;
     if (form == Form::chat) {
-        call.tools = read_chat(fields, context, request);
+        call.tools = read_chat(fields, context, first_message, request);
     } else {
         refuse_images(fields);
         ETNA_CHECK(read_prompt(fields, context, request));
     }
     read_rest(fields);
+    read_scope(fields, overflow, request);
     ETNA_CHECK(fields.status());
     call.ignored = api::ignored_members(fields);
     call.requests.push_back(std::move(request));

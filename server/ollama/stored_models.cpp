@@ -1,5 +1,6 @@
 // POST /api/pull and /api/copy, and DELETE /api/delete: clients change the folder of models.
 
+#include "core/store/model_name.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
 #include "server/api/generation_call.hpp"
@@ -13,8 +14,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -166,12 +169,32 @@ HttpReply pull_stream(Service& service, const std::string& name) {
     return reply;
 }
 
+/// Returns whether a pull of the model has nothing to do: it is served or stored, and no client of this
+/// server, or no hub, could bring a newer version.
+bool needs_no_pull(Service& service, const std::string& name) {
+    const std::optional<StoreAccess>& access = service.options.store;
+    const auto parsed = store::parse_model_name(without_latest(name));
+    const bool is_local = parsed && std::holds_alternative<store::LocalModel>(*parsed);
+    if (access && !is_local)
+        return false;
+    const auto model = find_model(service, name);
+    const bool is_here = model && !(model->source.path.empty() && model->source.bytes.empty());
+    return is_here || (access && find_stored(service, *access, name));
+}
+
 } // namespace
 
 ApiResult<HttpReply> pull_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_CHECK(access_of(service));
     ETNA_TRY(const auto named, read_named(request));
     HttpReply reply = {.body = status_line("success")};
+    if (needs_no_pull(service, named.name)) {
+        if (named.is_streamed)
+            reply = {.content_type = "application/x-ndjson",
+                     .body = status_line("pulling manifest") + status_line("success")};
+        api::report_ignored(named.ignored, reply);
+        return reply;
+    }
+    ETNA_CHECK(access_of(service));
     if (named.is_streamed) {
         reply = pull_stream(service, named.name);
     } else {

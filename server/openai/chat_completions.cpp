@@ -13,7 +13,6 @@
 #include "server/openai/tool_fields.hpp"
 
 #include <array>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,20 +37,22 @@ std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
     return text;
 }
 
-RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount calls,
-                               generate::Request& request) {
+RequestTools read_conversation(Fields& fields, const Json& body, const api::RequestContext& context,
+                               chat::CallCount calls, generate::Request& request) {
     fields.require("messages");
-    const Json* given = fields.list("messages");
-    if (given == nullptr)
+    const Json* const list = fields.list("messages");
+    if (list == nullptr)
         return {};
-    check_messages(fields, *given);
+    const auto with_texts = with_file_texts(fields, *list, context.files);
+    const Json& given = with_texts ? *with_texts : *list;
+    check_messages(fields, given);
     if (fields.problem())
         return {};
     chat::Conversation conversation = {.calls = calls};
     RequestTools tools = read_tools(fields, conversation);
     const bool is_any_object = read_response_format(fields, request) && !conversation.required_tool;
     api::read_template_arguments(fields, api::read_effort(fields, "reasoning_effort"), conversation);
-    if (auto raw = raw_prompt(body, *given)) {
+    if (auto raw = raw_prompt(body, given)) {
         for (const std::string_view name : template_fields) {
             if (fields.any(name) != nullptr)
                 fields.adopt_unknown({std::string(name)});
@@ -60,7 +61,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
         return {};
     }
     auto parsed = chat::read_conversation(
-        jinja::Value::dict({{"messages", jinja::value_of_json(with_functions_only(*given))}}));
+        jinja::Value::dict({{"messages", jinja::value_of_json(with_functions_only(given))}}));
     if (!parsed) {
         fields.refuse("messages", fmt::format("cannot be read: {}", message_for_client(parsed.error())));
         return {};
@@ -104,7 +105,6 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     GenerationRequest parsed;
     generate::Request request;
     read_output_options(fields, parsed.output_options);
-    fields.integer("max_tokens", 1, std::numeric_limits<int32_t>::max()); // only completions allow 0
     api::read_generation(fields, context, parsed.output_options.is_streamed, request);
     api::check_ignored_end(fields, context.limits, request);
     if (fields.flag("detokenize") == false) {
@@ -116,7 +116,7 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     request.prompt_logprobs = read_prompt_logprobs(fields);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
     RequestTools tools = read_conversation(
-        fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one, request);
+        fields, body, context, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one, request);
     parsed.call.prompt_member = "messages";
     parsed.call.tools = std::move(tools.offered);
     api::read_prediction(fields, request);

@@ -317,8 +317,8 @@ ApiResult<GenerationRequest> read_completion(const Json& body, const api::Reques
     parsed.call.prompt_member = "prompt";
     generate::Request request;
     read_output_options(fields, parsed.output_options);
-    api::read_generation(fields, context, parsed.output_options.is_streamed, request);
-    if (!request.max_tokens && context.dialect == api::Dialect::openai)
+    api::read_generation(fields, context, parsed.output_options.is_streamed, request, {.max_tokens_min = 0});
+    if (!request.max_tokens && !request.is_unbounded && context.dialect == api::Dialect::openai)
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
     api::check_ignored_end(fields, context.limits, request);
     read_response_format(fields, request); // as in chats, but there is no template to inform the model

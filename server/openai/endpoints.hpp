@@ -10,6 +10,8 @@ ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, co
 ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request, const Call& call);
+/// Describes the tokenizer of the model in the query's `model`, or of the default model.
+ApiResult<HttpReply> tokenizer_info(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> count_chat(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& call);

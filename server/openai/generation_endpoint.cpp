@@ -11,7 +11,7 @@ namespace etna::server::openai {
 ApiResult<HttpReply> serve_generation(Service& service, const HttpRequest& request, const Call& call,
                                       const EndpointSpec& spec) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     const bool is_streamed = body.value("stream", Json(false)) == true;
     const auto job = std::make_shared<CompletionJob>(
         api::ActiveRequest(service, request, call, spec.endpoint, std::move(name), is_streamed), spec,

@@ -80,6 +80,27 @@ void check_calls(Fields& message) {
 
 } // namespace
 
+std::optional<Json> with_file_texts(Fields& fields, const Json& messages, const api::FileTexts& files) {
+    std::optional<Json> replaced;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        if (!messages[i].is_object() || !messages[i].contains("content"))
+            continue;
+        const Json& content = messages[i]["content"];
+        for (std::size_t part = 0; content.is_array() && part < content.size(); ++part) {
+            if (!api::is_file_part(content[part]))
+                continue;
+            const auto text =
+                files.read(fields, fmt::format("messages[{}].content[{}]", i, part), content[part]);
+            if (!text)
+                return std::nullopt;
+            if (!replaced)
+                replaced = messages;
+            (*replaced)[i]["content"][part] = {{"type", "text"}, {"text", *text}};
+        }
+    }
+    return replaced;
+}
+
 void check_messages(Fields& fields, const Json& messages) {
     if (messages.empty())
         fields.refuse("messages", "is empty");
@@ -106,9 +127,8 @@ std::string text_of_content(const Json& message) {
         return content->get<std::string>();
     std::string text;
     for (const Json& part : *content) {
-        if (is_reasoning(part))
-            continue;
-        text += part[std::string(text_member(part, /*is_assistant=*/true))].get<std::string>();
+        if (const std::string_view member = text_member(part, /*is_assistant=*/true); !member.empty())
+            text += part[std::string(member)].get<std::string>();
     }
     return text;
 }

@@ -35,16 +35,20 @@ Json resident_json(const ModelListing& model) {
             {"unloads_in_s", unloads_in_s(model)}};
 }
 
-/// OpenAI's members; vLLM's `max_model_len`, the context in tokens; llama.cpp's `status`: whether it is
-/// loaded; and etna's own. `name` is the model's, or one of its aliases.
+/// OpenAI's members; the context in tokens by the names of vLLM (`max_model_len`), OpenRouter
+/// (`context_length`) and LM Studio (`max_context_length`); llama.cpp's `status`: whether it is loaded; and
+/// etna's own. `name` is the model's, or one of its aliases.
 Json model_json(const ModelListing& model, const std::string& name) {
-    const uint32_t context = model.facts.context_tokens;
+    const uint32_t tokens = model.facts.context_tokens;
+    const Json context = tokens == 0 ? Json(nullptr) : Json(tokens);
     return {{"id", name},
             {"object", "model"},
             {"created", model.created_unix_s},
             {"owned_by", "etna"},
             {"root", model.name},
-            {"max_model_len", context == 0 ? Json(nullptr) : Json(context)},
+            {"max_model_len", context},
+            {"context_length", context},
+            {"max_context_length", context},
             {"status", {{"value", load_state(model)}}},
             {"etna", resident_json(model)}};
 }

@@ -156,6 +156,7 @@ struct PromptRequest {
     Models::Handle model;
     std::shared_ptr<MemoryReservation> memory; ///< the share of the request; null: memory is not counted
     generate::PromptBudget costs;
+    api::FileTexts files;
 };
 
 ApiError prompt_error(const Service& service, const Error& error) {
@@ -165,7 +166,7 @@ ApiError prompt_error(const Service& service, const Error& error) {
 /// Parses the body and loads the model that it names.
 ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest& request) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
     auto model = service.models.acquire(name, is_cancelled);
     if (!model)
@@ -177,7 +178,8 @@ ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest
         .model = std::move(*model),
         .memory = request.memory,
         .costs = {.is_cancelled = std::move(is_cancelled),
-                  .reserve_memory = [&](std::size_t bytes) { return request.reserve_memory(bytes); }}};
+                  .reserve_memory = [&](std::size_t bytes) { return request.reserve_memory(bytes); }},
+        .files = api::file_texts(service, request)};
 }
 
 HttpReply final_reply(const PromptRequest& prompt, const api::IgnoredMembers& ignored,
@@ -200,7 +202,8 @@ ApiResult<api::GenerationCall> read_conversation(const Service& service, const P
     ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = call.dialect,
                                                 .limits = service.options.limits,
                                                 .tokenizer = &prompt.model->tokenizer(),
-                                                .context_tokens = prompt.model->context_tokens()}));
+                                                .context_tokens = prompt.model->context_tokens(),
+                                                .files = prompt.files}));
     ETNA_CHECK(api::refuse_unknown(prompt.is_strict, chat.call.ignored));
     return std::move(chat.call);
 }

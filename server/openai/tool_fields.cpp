@@ -14,21 +14,31 @@
 namespace etna::server::openai {
 namespace {
 
-/// The schema of the tool's input.
-Json input_schema(Fields& custom, api::ExpressionSteps& steps) {
-    Json input = {{"type", "string"}};
+/// The schema of the tool's input, and the member that holds its grammar.
+struct ToolInput {
+    Json schema = {{"type", "string"}};
+    std::string grammar_path;
+};
+
+ToolInput read_custom_input(Fields& custom, api::ExpressionSteps& steps) {
+    ToolInput input = {.grammar_path = custom.path_of("format.grammar.definition")};
     const Json* const given = custom.object("format");
     if (given == nullptr)
         return input;
     Fields format(*given, custom.path_of("format"));
     format.require("type");
     const bool is_constrained = format.choice("type", {"text", "grammar"}) == 1U;
-    if (is_constrained)
+    const bool is_flat = given->contains("definition"); // as in the Responses API
+    if (is_constrained && is_flat) {
+        input.grammar_path = format.path_of("definition");
+        api::read_grammar(format, input.schema, steps);
+    } else if (is_constrained) {
         format.require("grammar");
-    if (const Json* const given_grammar = is_constrained ? format.object("grammar") : nullptr) {
-        Fields grammar(*given_grammar, format.path_of("grammar"));
-        api::read_grammar(grammar, input, steps);
-        format.adopt(grammar);
+        if (const Json* const nested = format.object("grammar")) {
+            Fields grammar(*nested, format.path_of("grammar"));
+            api::read_grammar(grammar, input.schema, steps);
+            format.adopt(grammar);
+        }
     }
     custom.adopt(format);
     return input;
@@ -36,19 +46,17 @@ Json input_schema(Fields& custom, api::ExpressionSteps& steps) {
 
 } // namespace
 
+api::Tool read_custom_tool(Fields& custom, api::ExpressionSteps& steps) {
+    const std::string name = custom.text("name").value_or("");
+    const auto description = custom.text("description");
+    ToolInput input = read_custom_input(custom, steps);
+    return {.function = api::custom_function(name, description, std::move(input.schema)),
+            .offered = {.path = std::move(input.grammar_path), .is_custom = true}};
+}
+
 bool is_named_custom(const Json& json) {
     return json.is_object() && json.value("type", Json()) == "custom" && json.contains("custom") &&
            json["custom"].is_object() && json["custom"].value("name", Json()).is_string();
-}
-
-Json function_of_custom(Fields& tool, api::ExpressionSteps& steps) {
-    tool.accept({"type"});
-    Fields custom(*tool.object("custom"), tool.path_of("custom"));
-    const std::string name = custom.text("name").value_or("");
-    const auto description = custom.text("description");
-    Json input = input_schema(custom, steps);
-    tool.adopt(custom);
-    return api::custom_function(name, description, std::move(input));
 }
 
 Json with_functions_only(Json messages) {
@@ -138,8 +146,8 @@ namespace {
 struct GivenChoice {
     bool offers_tools = true;
     bool requires_call = false;
-    std::optional<Json> required;  ///< the tool that must be called, by type and name; empty: any
-    const Json* allowed = nullptr; ///< the allowed tools, by type and name; null: all
+    std::optional<Json> required; ///< the tool that must be called, by type and name; empty: any
+    std::optional<Json> allowed;  ///< the allowed tools, by type and name; empty: all
 };
 
 constexpr std::string_view tool_choice_values =
@@ -157,6 +165,24 @@ bool is_named(const Json& json) {
     return is_named_function(json) || is_named_custom(json);
 }
 
+/// Whether a tool or a choice has its members next to its type, as in the Responses API.
+bool is_flat(const Json& json) {
+    if (!has_name(json))
+        return false;
+    const Json type = json.value("type", Json("function"));
+    return (type == "function" || type == "custom") && !json.contains(type.get_ref<const std::string&>());
+}
+
+/// Returns a tool or a choice in the form of this API: {"type": "function", "function": {"name": ...}}.
+Json nested_form(const Json& json) {
+    if (!is_flat(json))
+        return json;
+    Json members = json;
+    const std::string type = json.value("type", "function");
+    members.erase("type");
+    return {{"type", type}, {type, std::move(members)}};
+}
+
 std::string_view type_of(const Json& tool) {
     return is_named_custom(tool) ? "custom" : "function";
 }
@@ -165,18 +191,27 @@ std::string name_of(const Json& tool) {
     return tool[std::string(type_of(tool))]["name"].get<std::string>();
 }
 
-void read_allowed(Fields& fields, const Json& given, GivenChoice& choice) {
-    Fields allowed(given, "tool_choice.allowed_tools");
+/// `path`: of the object with the members `mode` and `tools`.
+void read_allowed(Fields& fields, const Json& given, std::string path, GivenChoice& choice) {
+    Fields allowed(given, std::move(path));
+    allowed.accept({"type"});
     const auto mode = allowed.choice("mode", {"auto", "required"});
     allowed.require("mode");
     allowed.require("tools");
-    choice.allowed = allowed.list("tools");
-    for (std::size_t i = 0; choice.allowed != nullptr && i < choice.allowed->size(); ++i) {
-        if (!is_named((*choice.allowed)[i])) {
+    const Json* const tools = allowed.list("tools");
+    for (std::size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
+        Json tool = nested_form((*tools)[i]);
+        if (!is_named(tool)) {
             allowed.refuse(fmt::format("tools[{}]", i),
                            R"(must be {"type": "function", "function": {"name": ...}})");
+            break;
         }
+        if (!choice.allowed)
+            choice.allowed = Json::array();
+        choice.allowed->push_back(std::move(tool));
     }
+    if (tools != nullptr && tools->empty())
+        choice.allowed = Json::array();
     if (mode == 1U)
         choice.requires_call = true;
     fields.adopt(allowed);
@@ -193,48 +228,67 @@ GivenChoice read_choice(Fields& fields) {
         choice.requires_call = true;
     } else if (given->is_object() && given->value("type", Json()) == "allowed_tools" &&
                given->contains("allowed_tools") && (*given)["allowed_tools"].is_object()) {
-        read_allowed(fields, (*given)["allowed_tools"], choice);
-    } else if (is_named(*given)) {
+        read_allowed(fields, (*given)["allowed_tools"], "tool_choice.allowed_tools", choice);
+    } else if (given->is_object() && given->value("type", Json()) == "allowed_tools" &&
+               given->contains("tools")) { // as in the Responses API
+        read_allowed(fields, *given, "tool_choice", choice);
+    } else if (const Json tool = nested_form(*given); is_named(tool)) {
         choice.requires_call = true;
-        choice.required = *given;
+        choice.required = tool;
     } else {
         fields.refuse("tool_choice", std::string(tool_choice_values));
     }
     return choice;
 }
 
-/// Reads the tool at `index`; a nameless function if it is invalid.
-api::Tool read_tool(Fields& fields, const Json& given, std::size_t index, api::ExpressionSteps& steps) {
-    const std::string path = fmt::format("tools[{}]", index);
-    if (is_named_custom(given)) {
-        Fields tool(given, path);
-        Json function = function_of_custom(tool, steps);
-        fields.adopt(tool);
-        return {.function = std::move(function),
-                .offered = {.path = path + ".custom.format.grammar.definition", .is_custom = true}};
-    }
-    if (is_named_function(given)) {
-        Fields function(given["function"], path + ".function");
-        function.object("parameters");
-        if (function.problem())
-            fields.adopt(*function.problem());
-        return {.function = given, .offered = {.path = path + ".function.parameters"}};
-    }
-    fields.refuse(path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}} )"
-                        R"(or {"type": "custom", "custom": {"name": ..., "format": ...}})");
-    return {};
+/// The type of a tool that is neither a function nor a custom tool; empty for those, and for malformed ones.
+std::string other_type(const Json& given) {
+    const Json type = given.is_object() ? given.value("type", Json()) : Json();
+    const bool is_other = type.is_string() && type != "function" && type != "custom";
+    return is_other ? type.get<std::string>() : std::string();
 }
 
+/// Reads a function or a custom tool; a nameless function if it is invalid.
+api::Tool read_tool(Fields& fields, const Json& given, const std::string& path, api::ExpressionSteps& steps) {
+    Json tool = nested_form(given);
+    if (!is_named(tool)) {
+        fields.refuse(path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}} )"
+                            R"(or {"type": "custom", "custom": {"name": ..., "format": ...}})");
+        return {};
+    }
+    const std::string type(type_of(tool));
+    Fields members(tool[type], is_flat(given) ? path : fmt::format("{}.{}", path, type));
+    api::Tool read;
+    if (is_named_custom(tool)) {
+        read = read_custom_tool(members, steps);
+        fields.adopt(members);
+        return read;
+    }
+    members.object("parameters");
+    if (members.problem())
+        fields.adopt(*members.problem());
+    read.offered = {.path = members.path_of("parameters")};
+    read.function = std::move(tool);
+    return read;
+}
+
+/// Tools of other types are left out and reported: they run in other servers, or are newer than this one.
 std::vector<api::Tool> read_list(Fields& fields) {
     const Json* const given = fields.list("tools");
     std::vector<api::Tool> tools;
     std::set<std::string> names;
     api::ExpressionSteps steps;
     for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-        tools.push_back(read_tool(fields, (*given)[i], i, steps));
+        const Json& one = (*given)[i];
+        if (const std::string type = other_type(one); !type.empty()) {
+            fields.adopt_unknown({"tools." + type});
+            continue;
+        }
+        const std::string path = fmt::format("tools[{}]", i);
+        tools.push_back(read_tool(fields, one, path, steps));
         if (!fields.problem() && !names.insert(name_of(tools.back().function)).second) {
-            fields.refuse(fmt::format("tools[{}].{}.name", i, type_of((*given)[i])),
-                          "is already the name of another tool");
+            const std::string members = is_flat(one) ? path : fmt::format("{}.{}", path, type_of(one));
+            fields.refuse(members + ".name", "is already the name of another tool");
         }
     }
     return tools;
@@ -299,7 +353,7 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
             result.custom.insert(name_of(tool.function));
     }
     api::ToolChoice effective = {.offers_tools = choice.offers_tools, .requires_call = choice.requires_call};
-    if (choice.allowed != nullptr)
+    if (choice.allowed)
         effective.allowed = allowed_names(fields, tools, *choice.allowed);
     if (choice.requires_call && (effective.allowed ? effective.allowed->empty() : tools.empty()))
         fields.refuse(legacy ? "function_call" : "tool_choice",

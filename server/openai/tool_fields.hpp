@@ -18,9 +18,9 @@ namespace etna::server::openai {
 /// Returns whether it is {"type": "custom", "custom": {"name": ...}}.
 bool is_named_custom(const Json& json);
 
-/// Converts a custom tool to a function whose `input` is constrained to the tool's format. Errors are
-/// recorded in `tool`. Precondition: is_named_custom().
-Json function_of_custom(Fields& tool, api::ExpressionSteps& steps);
+/// Reads the members of a custom tool as a function whose `input` is constrained to the tool's format. Errors
+/// are recorded in `custom`. Precondition: it has a name.
+api::Tool read_custom_tool(Fields& custom, api::ExpressionSteps& steps);
 
 /// Rewrites calls of custom tools in the messages to calls of those functions. Precondition:
 /// check_messages().
@@ -47,8 +47,9 @@ struct RequestTools {
 };
 
 /// Reads `tools` and `tool_choice` of a chat completion, or the deprecated fields: the tools offered to the
-/// model, and whether a call is required. With `allowed_tools`, only those are offered. Errors are recorded
-/// in `fields`. Source: OpenAI API 2.3.0.
+/// model, and whether a call is required. With `allowed_tools`, only those are offered. The flat form of the
+/// Responses API is accepted; tools of other types than function and custom are reported as unknown. Errors
+/// are recorded in `fields`. Source: OpenAI API 2.3.0.
 RequestTools read_tools(Fields& fields, chat::Conversation& conversation);
 
 } // namespace etna::server::openai

@@ -143,7 +143,7 @@ ApiResult<HttpReply> answer(Service& service, const HttpRequest& request, const 
     ETNA_TRY(const auto body, parse_body(request));
     if (form == Form::jina && body.contains("texts") && !body.contains("documents"))
         form = Form::tei;
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     api::ActiveRequest active(service, request, call, "rerank", std::move(name), /*is_streamed=*/false);
     return api::reply_once(active, reply_with_ranking(active, body, request, form), request, call);
 }

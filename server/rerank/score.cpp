@@ -76,7 +76,7 @@ ApiResult<HttpReply> reply_with_scores(api::ActiveRequest& active, const Json& b
 
 ApiResult<HttpReply> score(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     api::ActiveRequest active(service, request, call, "score", std::move(name), /*is_streamed=*/false);
     return api::reply_once(active, reply_with_scores(active, body, request), request, call);
 }

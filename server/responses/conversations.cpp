@@ -83,9 +83,9 @@ struct ItemsRequest {
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
 /// calls that are neither in `prior` nor among the items.
-ApiResult<Json> read_new_items(Fields& fields, Persistence& persistence, const storage::Owner& owner,
-                               Json prior) {
-    const Json given = read_items(fields, "items");
+ApiResult<Json> read_new_items(Fields& fields, const api::FileTexts& files, Persistence& persistence,
+                               const storage::Owner& owner, Json prior) {
+    const Json given = read_items(fields, "items", files);
     ETNA_CHECK(fields.status());
     ETNA_TRY(auto items, resolve_references(persistence, owner, given, "items"));
     ETNA_TRY(const auto opened, unseal(persistence, owner, items, "items"));
@@ -120,8 +120,9 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const OwnedStore& owned,
+ApiResult<ItemsRequest> read_items_request(const Service& service, const OwnedStore& owned,
                                            const HttpRequest& request, bool is_new) {
+    Persistence& persistence = *service.persistence;
     ETNA_TRY(const auto body, request.body.empty() ? ApiResult<Json>(Json::object()) : parse_body(request));
     Fields fields(body);
     ItemsRequest parsed;
@@ -137,7 +138,8 @@ ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const Owned
     }
     ETNA_TRY(auto prior, !is_new && has_results(given) ? prior_calls(persistence, owned)
                                                        : ApiResult<Json>(Json::array()));
-    ETNA_TRY(auto items, read_new_items(fields, persistence, owned.owner, std::move(prior)));
+    ETNA_TRY(auto items, read_new_items(fields, api::file_texts(service, request), persistence, owned.owner,
+                                        std::move(prior)));
     parsed.ignored = {.unknown = fields.unknown()};
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), parsed.ignored));
     parsed.echoed = std::move(items);
@@ -150,7 +152,7 @@ ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const Owned
 
 ApiResult<HttpReply> create_conversation(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(auto own, owned_store(service, request, call));
-    ETNA_TRY(const auto parsed, read_items_request(*service.persistence, own, request, /*is_new=*/true));
+    ETNA_TRY(const auto parsed, read_items_request(service, own, request, /*is_new=*/true));
     own.id = new_id("conv_");
     const Status created = own.store->create(
         {.id = own.id, .owner = own.owner, .metadata = dump_json(parsed.metadata)}, parsed.items);
@@ -190,7 +192,7 @@ ApiResult<HttpReply> remove_conversation(Service& service, const HttpRequest& re
 
 ApiResult<HttpReply> add_items(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto own, owned_store(service, request, call));
-    ETNA_TRY(auto given, read_items_request(*service.persistence, own, request, /*is_new=*/false));
+    ETNA_TRY(auto given, read_items_request(service, own, request, /*is_new=*/false));
     const auto added =
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)

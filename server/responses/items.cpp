@@ -25,8 +25,9 @@ void require_text(Fields& item, std::string_view name) {
     item.text(name);
 }
 
-/// Builds text parts from a string, which becomes one part of `type`, or from a list of text parts.
-Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
+/// Builds text parts from a string, which becomes one part of `type`, or from a list of parts of text or
+/// files.
+Json text_parts(Fields& fields, std::string_view name, std::string_view type, const api::FileTexts& files) {
     const Json* const given = fields.any(name);
     Json parts = Json::array();
     if (given != nullptr && given->is_string())
@@ -43,6 +44,13 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
         if (part.is_object() && !part.contains("type")) {
             fields.refuse(path + ".type", "is required", "missing_required_parameter");
             return parts;
+        }
+        if (api::is_file_part(part)) {
+            const auto text = files.read(fields, path, part);
+            if (!text)
+                return parts;
+            parts.push_back({{"type", "input_text"}, {"text", *text}});
+            continue;
         }
         const Json kind = part.is_object() ? part["type"] : Json();
         const bool is_refusal = kind == "refusal";
@@ -88,7 +96,6 @@ void check_custom_call(Fields& item) {
 void check_output(Fields& item) {
     require_text(item, "call_id");
     item.require("output");
-    text_parts(item, "output", "input_text");
 }
 
 /// Checks that every part has a text, and the given type if it has one.
@@ -147,7 +154,7 @@ std::string type_of(const Json& item) {
 }
 
 /// Fills in the item's optional fields.
-Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind) {
+Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind, const api::FileTexts& files) {
     Json item = {{"type", kind.type}};
     const Json id = given.value("id", Json());
     item["id"] =
@@ -162,7 +169,11 @@ Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind) {
         item["status"] = "completed";
     if (kind.type == "message") {
         const bool is_answer = item["role"] == "assistant";
-        item["content"] = text_parts(fields, "content", is_answer ? "output_text" : "input_text");
+        item["content"] = text_parts(fields, "content", is_answer ? "output_text" : "input_text", files);
+    } else if (kind.type.ends_with("_output")) {
+        Json parts = text_parts(fields, "output", "input_text", files);
+        if (item.value("output", Json()).is_array())
+            item["output"] = std::move(parts);
     } else if (kind.type == "reasoning") {
         if (item.value("summary", Json()).is_null())
             item["summary"] = Json::array();
@@ -237,7 +248,7 @@ private:
 
 } // namespace
 
-Json read_items(Fields& fields, std::string_view name) {
+Json read_items(Fields& fields, std::string_view name, const api::FileTexts& files) {
     Json items = Json::array();
     const Json* const given = fields.any(name);
     if (given == nullptr)
@@ -273,7 +284,7 @@ Json read_items(Fields& fields, std::string_view name) {
         } else {
             kind->check(item);
             item.text("status");
-            items.push_back(with_defaults(item, entry, *kind));
+            items.push_back(with_defaults(item, entry, *kind, files));
         }
         if (item.problem()) {
             fields.adopt(*item.problem());

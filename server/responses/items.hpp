@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/chat/conversation.hpp"
+#include "server/api/file_texts.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
 #include "server/responses/tools.hpp"
@@ -15,9 +16,9 @@
 namespace etna::server::responses {
 
 /// Reads a list of items, or a string as one user message. Fills in missing ids, types and
-/// statuses; a message's text becomes parts. `name`: the field that contains them. Errors are recorded in
-/// `fields`, with the item's path.
-Json read_items(Fields& fields, std::string_view name);
+/// statuses; a message's text becomes parts, as does that of the files that `files` can read. `name`: the
+/// field that contains them. Errors are recorded in `fields`, with the item's path.
+Json read_items(Fields& fields, std::string_view name, const api::FileTexts& files = {});
 
 /// Assigns an item a new id.
 void assign_new_id(Json& item);

@@ -51,7 +51,7 @@ void read_text(Fields& fields, Request& request) {
     if (const Json* const given = fields.object("text")) {
         Fields text(*given, "text");
         constexpr std::array<std::string_view, 3> words = {"low", "medium", "high"};
-        if (const auto verbosity = text.choice("verbosity", {words.begin(), words.end()}))
+        if (const auto verbosity = text.hint("verbosity", {words.begin(), words.end()}))
             echoed["verbosity"] = words[*verbosity];
         read_format(text, echoed["format"], request);
         fields.adopt(text);
@@ -66,14 +66,13 @@ void read_reasoning(Fields& fields, Request& request) {
         request.effort = api::read_effort(reasoning, "effort");
         if (request.effort)
             echoed["effort"] = (*given)["effort"];
-        const auto summary = reasoning.text("summary");
-        const auto deprecated = reasoning.text("generate_summary");
-        for (const std::string_view name : {"summary", "generate_summary"})
-            reasoning.choice(name, {"auto", "concise", "detailed"});
-        request.includes_summary = summary || deprecated;
+        constexpr std::array<std::string_view, 3> summaries = {"auto", "concise", "detailed"};
+        const auto summary = reasoning.hint("summary", {summaries.begin(), summaries.end()});
+        const auto deprecated = reasoning.hint("generate_summary", {summaries.begin(), summaries.end()});
+        request.includes_summary = reasoning.text("summary") || reasoning.text("generate_summary");
         if (request.includes_summary)
-            echoed["summary"] = summary ? *summary : *deprecated;
-        if (reasoning.choice("context", {"auto", "current_turn", "all_turns"}))
+            echoed["summary"] = summaries.at(summary.value_or(deprecated.value_or(0)));
+        if (reasoning.hint("context", {"auto", "current_turn", "all_turns"}))
             echoed["context"] = (*given)["context"];
         if (const auto mode = reasoning.text("mode"))
             echoed["mode"] = *mode;
@@ -129,10 +128,10 @@ void read_sampling(Fields& fields, Request& request) {
         if (const Json* const given = fields.any(name))
             request.shared[std::string(name)] = *given;
     }
-    const auto limit = fields.integer("max_output_tokens", 1, tokens_max);
-    if (limit)
-        request.shared["max_output_tokens"] = *limit;
-    request.echoed["max_output_tokens"] = limit ? Json(*limit) : Json(nullptr);
+    generate::Request limited;
+    if (api::read_length(fields, "max_output_tokens", 1, limited))
+        request.shared["max_output_tokens"] = *fields.any("max_output_tokens");
+    request.echoed["max_output_tokens"] = limited.max_tokens ? Json(*limited.max_tokens) : Json(nullptr);
     const auto top = fields.integer("top_logprobs", 0, generate::logprobs_max);
     request.echoed["top_logprobs"] = top.value_or(0);
     if (request.included.logprobs)
@@ -159,7 +158,7 @@ void read_storage(Fields& fields, Request& request) {
         request.echoed["user"] = *user;
     request.echoed["safety_identifier"] = or_null(user ? user : identifier);
     request.echoed["prompt_cache_key"] = or_null(cache_key);
-    fields.choice("service_tier", {"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"});
+    fields.hint("service_tier", {"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"});
     request.echoed["service_tier"] = "default";
     request.stores = fields.flag("store").value_or(true);
     request.echoed["store"] = request.stores;
@@ -175,23 +174,22 @@ void read_stream_options(Fields& fields, Request& request) {
     Fields options(*given, "stream_options");
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
-    request.ignored.without_effect = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
     fields.adopt(options);
 }
 
 /// Prompt cache retention fields: prompts are cached while there is room, regardless of the request.
 void read_caching(Fields& fields, Request& request) {
-    if (fields.choice("prompt_cache_retention", {"in_memory", "24h"}))
+    if (fields.hint("prompt_cache_retention", {"in_memory", "24h"}))
         request.echoed["prompt_cache_retention"] = *fields.text("prompt_cache_retention");
     const Json* const given = fields.object("prompt_cache_options");
     if (given == nullptr)
         return;
     Fields options(*given, "prompt_cache_options");
-    options.choice("ttl", {"30m"});
-    options.choice("mode", {"implicit", "explicit"});
-    request.echoed["prompt_cache_options"] = {{"ttl", options.text("ttl").value_or("30m")},
-                                              {"mode", options.text("mode").value_or("implicit")}};
+    constexpr std::array<std::string_view, 2> modes = {"implicit", "explicit"};
+    options.hint("ttl", {"30m"});
+    const auto mode = options.hint("mode", {modes.begin(), modes.end()});
+    request.echoed["prompt_cache_options"] = {{"ttl", "30m"}, {"mode", modes.at(mode.value_or(0))}};
     fields.adopt(options);
 }
 
@@ -230,13 +228,13 @@ bool read_constraint(Fields& fields, const Request& request, generate::Request& 
 
 } // namespace
 
-ApiResult<Request> read_request(const Json& body, Purpose purpose) {
+ApiResult<Request> read_request(const Json& body, Purpose purpose, const api::FileTexts& files) {
     Fields fields(body);
     Request request;
     if (purpose == Purpose::answer && fields.any("previous_response_id") == nullptr &&
         fields.any("conversation") == nullptr)
         fields.require("input");
-    request.input = read_items(fields, "input");
+    request.input = read_items(fields, "input", files);
     request.instructions = fields.text("instructions");
     request.echoed["instructions"] = or_null(request.instructions);
     read_prior_context(fields, request);
@@ -253,6 +251,7 @@ ApiResult<Request> read_request(const Json& body, Purpose purpose) {
     read_storage(fields, request);
     read_execution(fields, request);
     ETNA_CHECK(fields.status());
+    request.ignored.without_effect = fields.without_effect();
     for (const std::string& name : fields.unknown()) {
         if (body.contains(name)) {
             request.shared[name] = body[name];
@@ -273,8 +272,7 @@ ApiResult<api::GenerationCall> generation_call(const Request& request, std::vect
     Fields fields(request.shared);
     generate::Request generation;
     api::read_generation(fields, context, request.is_streamed, generation,
-                         {"max_output_tokens", "max_completion_tokens", "max_tokens"});
-    fields.integer("max_tokens", 1, tokens_max); // only completions allow 0
+                         {.names = {"max_output_tokens", "max_completion_tokens", "max_tokens"}});
     api::check_ignored_end(fields, context.limits, generation);
     api::read_prediction(fields, generation);
     generation.logprobs = request.logprobs;

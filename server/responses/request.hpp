@@ -53,7 +53,7 @@ struct Request {
 enum class Purpose : uint8_t { answer, count };
 
 /// Errors: 400, with the field. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
-ApiResult<Request> read_request(const Json& body, Purpose purpose);
+ApiResult<Request> read_request(const Json& body, Purpose purpose, const api::FileTexts& files = {});
 
 /// Returns the generation that answers the request. `messages`: the prompt without instructions. Errors: 400,
 /// with the field.

@@ -51,8 +51,8 @@ ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, c
     constexpr std::size_t copies = 4;
     if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
-    ETNA_TRY(auto parsed, read_request(body, purpose));
-    ETNA_TRY(auto name, api::model_of(service, body));
+    ETNA_TRY(auto parsed, read_request(body, purpose, api::file_texts(service, request)));
+    ETNA_TRY(auto name, api::model_of(service, request, body));
     std::shared_ptr<ResponseJob> job(new ResponseJob(service, request, std::move(parsed), purpose));
     ETNA_CHECK(job->load_prompt());
     ETNA_CHECK(job->check_support());

@@ -162,23 +162,6 @@ bool is_closed_schema(const Json& schema) {
 
 namespace {
 
-constexpr std::array<std::string_view, 16> hosted_types = {"apply_patch",
-                                                           "code_interpreter",
-                                                           "computer",
-                                                           "computer_use",
-                                                           "computer_use_preview",
-                                                           "file_search",
-                                                           "image_generation",
-                                                           "local_shell",
-                                                           "mcp",
-                                                           "programmatic_tool_calling",
-                                                           "shell",
-                                                           "tool_search",
-                                                           "web_search",
-                                                           "web_search_2025_08_26",
-                                                           "web_search_preview",
-                                                           "web_search_preview_2025_03_11"};
-
 /// The schema of a custom tool's input.
 Json input_schema(Fields& tool, api::ExpressionSteps& steps) {
     Json input = {{"type", "string"}};
@@ -187,8 +170,15 @@ Json input_schema(Fields& tool, api::ExpressionSteps& steps) {
         return input;
     Fields format(*given, tool.path_of("format"));
     format.require("type");
-    if (format.choice("type", {"text", "grammar"}) == 1U)
+    const bool is_constrained = format.choice("type", {"text", "grammar"}) == 1U;
+    const Json* const nested = format.object("grammar"); // as in chat completions
+    if (is_constrained && nested != nullptr) {
+        Fields grammar(*nested, format.path_of("grammar"));
+        api::read_grammar(grammar, input, steps);
+        format.adopt(grammar);
+    } else if (is_constrained) {
         api::read_grammar(format, input, steps);
+    }
     tool.adopt(format);
     return input;
 }
@@ -200,13 +190,8 @@ public:
 
     void read(Fields& fields) {
         each(fields, [&](Fields& tool, const Json& given, const std::string& path) {
-            const std::string type = tool.text("type").value_or("");
-            if (type == "namespace") {
+            if (tool.text("type") == "namespace") {
                 read_namespace(tool, given);
-            } else if (is_hosted(type)) {
-                tools_->hosted.push_back(type);
-                for (const auto& [name, value] : given.items())
-                    tool.accept({name});
             } else if (auto echoed = read_tool(tool, given, path, {})) {
                 tools_->echoed.push_back(std::move(*echoed));
             }
@@ -259,19 +244,41 @@ private:
     std::optional<Json> read_tool(Fields& tool, const Json& given, const std::string& path,
                                   const std::string& name_space) {
         const std::string type = tool.text("type").value_or("");
-        const bool is_custom = type == "custom";
-        if (!is_custom && type != "function") {
-            tool.refuse("type",
-                        fmt::format("is `{}`, which this server cannot run; offer functions and custom "
-                                    "tools, and run them in the client",
-                                    type),
+        if (type.empty()) {
+            tool.refuse("type", "is empty");
+            return std::nullopt;
+        }
+        if (is_hosted(type) && !name_space.empty()) { // the client runs all of them
+            tool.refuse("type", fmt::format("is `{}`; a namespace has functions and custom tools only", type),
                         "unsupported_value");
             return std::nullopt;
         }
+        if (is_hosted(type)) {
+            tools_->hosted.push_back(type);
+            for (const auto& [name, value] : given.items())
+                tool.accept({name});
+            return std::nullopt;
+        }
+        const bool is_custom = type == "custom";
+        if (given.contains("name") || !given.contains(type) || !given[type].is_object())
+            return read_members(tool, given, path, {.name_space = name_space, .is_custom = is_custom});
+        const std::string nested = fmt::format("{}.{}", path, type); // as in chat completions
+        Fields members(given[type], nested);
+        auto echoed =
+            read_members(members, given[type], nested, {.name_space = name_space, .is_custom = is_custom});
+        tool.accept({type});
+        tool.adopt(members);
+        return echoed;
+    }
+
+    /// Reads the members of a tool. `tool_name`: without the name itself.
+    std::optional<Json> read_members(Fields& tool, const Json& given, const std::string& path,
+                                     ToolName tool_name) {
         tool.require("name");
         const std::string name = tool.text("name").value_or("");
-        const auto model_name =
-            tools_->names.add({.name_space = name_space, .name = name, .is_custom = is_custom});
+        const bool is_custom = tool_name.is_custom;
+        tool_name.name = name;
+        const auto model_name = tools_->names.add(std::move(tool_name));
         if (!model_name) {
             tool.refuse("name", "is already the name of another tool");
             return std::nullopt;
@@ -300,11 +307,19 @@ private:
     Json read_custom(Fields& tool, const Json& given, const std::string& path,
                      const std::string& model_name) {
         const auto description = tool.text("description");
+        Json echoed = {{"type", "custom"}};
+        echoed.update(given);
+        echoed.emplace("format", Json{{"type", "text"}});
+        const bool is_nested = echoed["format"].is_object() && echoed["format"].contains("grammar");
         tools_->functions.push_back(
             {.function = api::custom_function(model_name, description, input_schema(tool, steps_)),
-             .offered = {.path = path + ".format.definition", .is_custom = true}});
-        Json echoed = given;
-        echoed.emplace("format", Json{{"type", "text"}});
+             .offered = {.path = path + (is_nested ? ".format.grammar.definition" : ".format.definition"),
+                         .is_custom = true}});
+        if (is_nested && echoed["format"]["grammar"].is_object()) {
+            const Json grammar = echoed["format"]["grammar"];
+            echoed["format"].erase("grammar");
+            echoed["format"].update(grammar);
+        }
         return echoed;
     }
 
@@ -315,7 +330,7 @@ private:
 } // namespace
 
 bool is_hosted(std::string_view type) {
-    return std::find(hosted_types.begin(), hosted_types.end(), type) != hosted_types.end();
+    return type != "function" && type != "custom" && type != "namespace" && type != "allowed_tools";
 }
 
 Tools read_tools(Fields& fields) {

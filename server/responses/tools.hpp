@@ -54,17 +54,18 @@ struct Tools {
     std::vector<api::Tool> functions = {}; ///< as the model sees them
     api::ToolChoice choice = {};           ///< names those
     ToolNames names = {};
-    std::vector<std::string> hosted = {}; ///< types of hosted tools, which etna does not run
+    std::vector<std::string> hosted = {}; ///< types of the tools that were left out
     bool has_parallel_calls = true;
 };
 
 /// Reads functions, custom tools and namespaces of both: a custom tool becomes a function with one string,
 /// `input`, constrained to its grammar; namespace members are flattened. Hosted tools are left out, because
-/// clients offer them by default; a choice that requires one is refused. Errors are recorded in `fields`.
-/// Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
+/// clients offer them by default; a choice that requires one is refused. The nested form of chat completions
+/// is accepted. Errors are recorded in `fields`. Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
 Tools read_tools(Fields& fields);
 
-/// Returns whether tools of that type run in OpenAI's service, or have an OpenAI-specific form.
+/// Returns whether tools of that type cannot be offered to the model: they run in OpenAI's service, have a
+/// form of its own, or are newer than this server.
 bool is_hosted(std::string_view type);
 
 /// Reads `tool_choice`, after the tools have been read.

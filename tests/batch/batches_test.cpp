@@ -211,6 +211,31 @@ TEST_CASE("a form is split into parts and a malformed one is refused") {
     CHECK(!parse_form(form_type, many + "--xyz--").has_value());
 }
 
+TEST_CASE("a form's extended names are decoded and preferred") {
+    const auto name_of = [](const std::string& parameters) {
+        const std::string body =
+            "--xyz\r\nContent-Disposition: form-data; " + parameters + "\r\n\r\nx\r\n--xyz--\r\n";
+        const auto parts = parse_form(form_type, body);
+        if (!parts)
+            return std::string("refused");
+        return parts->front().name + ": " + parts->front().file_name.value_or("none");
+    };
+    CHECK(name_of("name=\"file\"; filename*=UTF-8''%D1%80.jsonl") == "file: \u0440.jsonl");
+    CHECK(name_of("name=\"file\"; filename*=utf-8'en'%D1%80.jsonl") == "file: \u0440.jsonl");
+    CHECK(name_of("name=file; filename=\"a.jsonl\"; filename*=UTF-8''b.jsonl") == "file: b.jsonl");
+    CHECK(name_of("name=file; filename*=UTF-8''b.jsonl; filename=\"a.jsonl\"") == "file: b.jsonl");
+    CHECK(name_of("name=file; filename*=iso-8859-1''gr%FC%DFe") == "file: gr\u00fc\u00dfe");
+    CHECK(name_of("name*=UTF-8''fi%6Ce; filename=a") == "file: a");
+    CHECK(name_of("NAME=file; FileName*=UTF-8''a%20b%3B.txt") == "file: a b;.txt");
+    for (const char* const malformed :
+         {"UTF-8''%D1", "UTF-8''%", "UTF-8''%ZZ", "UTF-8'x", "x.txt", "UTF-7''a", "UTF-8''a%00b", "''a"}) {
+        CAPTURE(malformed);
+        CHECK(name_of("name=file; filename*=" + std::string(malformed)) == "file: none");
+        CHECK(name_of("name=file; filename=a; filename*=" + std::string(malformed)) == "file: a");
+    }
+    CHECK(name_of("name*=UTF-8''%; filename=a") == "refused"); // no name is left
+}
+
 TEST_CASE("a file is uploaded, listed, shown, sent and deleted") {
     BatchServer server;
     const Json file = server.upload("{}\n");
@@ -235,6 +260,31 @@ TEST_CASE("a file is uploaded, listed, shown, sent and deleted") {
     server.now_s = 1'000'000 + default_file_lifetime_s;
     CHECK(server.ask("GET", "/v1/files/" + second["id"].get<std::string>()).status == 404);
     CHECK(test::json_of(server.ask("GET", "/v1/files"))["data"].empty());
+}
+
+TEST_CASE("an uploaded file of text can be part of a message, for its owner only") {
+    BatchServer server({test_key, "key-2"});
+    const auto uploaded = [&](const std::string& content) {
+        return test::json_of(server.ask("POST", "/v1/files", form_of(content, "user_data"), form_type))["id"];
+    };
+    const auto status = [&](const std::string& path, const Json& part, const std::string& key = test_key) {
+        const bool is_response = path == "/v1/responses";
+        const Json messages = Json::array({{{"role", "user"}, {"content", Json::array({part})}}});
+        const Json body = {{is_response ? "input" : "messages", messages},
+                           {"model", "stories"},
+                           {is_response ? "max_output_tokens" : "max_tokens", 2}};
+        return server.ask("POST", path, etna::dump_json(body), "application/json", key).status;
+    };
+    const Json id = uploaded("five cats");
+    CHECK(status("/v1/responses", {{"type", "input_file"}, {"file_id", id}}) == 200);
+    CHECK(status("/v1/chat/completions", {{"type", "file"}, {"file", {{"file_id", id}}}}) == 200);
+    const Json source = {{"type", "file"}, {"file_id", id}};
+    CHECK(status("/v1/messages", {{"type", "document"}, {"source", source}}) == 200);
+    CHECK(status("/v1/responses", {{"type", "input_file"}, {"file_id", id}}, "key-2") == 400);
+    CHECK(status("/v1/responses", {{"type", "input_file"}, {"file_id", "file-none"}}) == 400);
+    CHECK(status("/v1/responses", {{"type", "input_file"}, {"file_id", uploaded("%PDF-1.4")}}) == 400);
+    const Json batch = {{"input_file_id", id}, {"endpoint", "/v1/completions"}, {"completion_window", "24h"}};
+    CHECK(server.ask("POST", "/v1/batches", etna::dump_json(batch)).status == 400); // of another purpose
 }
 
 TEST_CASE("an upload is refused without a file, a purpose or room") {

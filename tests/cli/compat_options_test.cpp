@@ -172,7 +172,6 @@ TEST_CASE("unsupported compat options are refused with the alternative") {
         {{"serve", "demo", "--temp", "0"},
          "--temp is not an option of `etna serve`\nhint: set it in the request"},
         {{"serve", "demo", "-n", "5"}, "-n is not an option of `etna serve`"},
-        {{"serve", "demo", "--embedding"}, "hint: etna does not compute embeddings yet"},
         {{"ls"}, "unknown command `ls`\nhint: try `etna list`"},
     };
     for (const auto& one : cases) {

@@ -356,7 +356,7 @@ class Operation(unittest.TestCase):
             self.assertEqual(server.in_flight(), 0)
         server.stop()
 
-    def test_a_drain_finishes_running_requests(self):
+    def check_drain(self, how):
         server = Server("--drain-timeout", "100")
         server.ask()
         found = []
@@ -364,13 +364,47 @@ class Operation(unittest.TestCase):
         thread.start()
         while server.in_flight() == 0:
             time.sleep(0.02)
-        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(how)
         time.sleep(0.3)
         status, answer = server.ask()
         self.assertEqual((status, answer["error"]["code"]), (503, "draining"))
         thread.join()
         self.assertEqual(found[0][-1]["choices"][0]["finish_reason"], "length")
         self.assertEqual(server.wait(), 0)
+
+    def test_a_drain_finishes_running_requests(self):
+        self.check_drain(signal.SIGTERM)
+
+    def test_a_hang_up_drains_too(self):
+        self.check_drain(signal.SIGHUP)
+
+    def test_a_second_hang_up_ends_the_drain(self):
+        server = Server("--drain-timeout", "100")
+        server.ask()
+        thread = threading.Thread(target=lambda: self.assertRaises(Exception, server.stream, ignore_eos=True, max_tokens=100000),
+                                  daemon=True)
+        thread.start()
+        while server.in_flight() == 0:
+            time.sleep(0.02)
+        server.process.send_signal(signal.SIGHUP)
+        while server.ask()[0] != 503:
+            time.sleep(0.02)
+        server.process.send_signal(signal.SIGHUP)
+        self.assertEqual(server.wait(), -signal.SIGHUP)
+
+    def test_a_hang_up_under_nohup_is_ignored(self):
+        server = Server(before=("nohup",))
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        self.assertEqual(server.ask()[0], 200)
+        self.assertEqual(server.stop(), 0)
+
+    def test_an_encoder_is_served_without_a_word_about_templates(self):
+        server = Server("demo-embed", "--embedding", "--pooling", "mean")
+        status, _, text = server.request("POST", "/v1/embeddings", {"input": "A cat."})
+        self.assertEqual(status, 200, text)
+        self.assertNotIn("template", server.log_text())
+        self.assertEqual(server.stop(), 0)
 
     def test_a_port_in_use_is_an_error(self):
         server = Server()

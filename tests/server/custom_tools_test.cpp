@@ -296,8 +296,8 @@ TEST_CASE("all regular expressions of a request share one step budget") {
     };
     server::api::ExpressionSteps steps;
     const auto problem = [&steps](const Json& tool) {
-        server::Fields fields(tool, "tools[0]");
-        static_cast<void>(server::openai::function_of_custom(fields, steps));
+        server::Fields fields(tool["custom"], "tools[0].custom");
+        static_cast<void>(server::openai::read_custom_tool(fields, steps));
         return fields.problem() ? fields.problem()->message : std::string();
     };
     const uint64_t all = steps.left;

@@ -24,6 +24,15 @@ TEST_CASE("a response head frames a body, and says whether the connection stays 
     CHECK(response_head({.status = 299}, {}).starts_with("HTTP/1.1 299 Unknown\r\n"));
 }
 
+TEST_CASE("every status that the server sends has a reason phrase") {
+    for (const int status : {200, 201, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414,
+                             415, 417, 421, 422, 429, 431, 499, 500, 501, 502, 503, 504, 505, 529}) {
+        CAPTURE(status);
+        CHECK(server::reason_phrase(status) != "Unknown");
+    }
+    CHECK(response_head({.status = 502}, {}).starts_with("HTTP/1.1 502 Bad Gateway\r\n"));
+}
+
 TEST_CASE("a stream is chunked, except for HTTP/1.0") {
     const HttpReply reply = {.content_type = "text/event-stream", .stream = [](server::HttpWriter&) {}};
     CHECK(response_head(reply, {.idle_timeout = 5s}) ==

@@ -326,8 +326,9 @@ TEST_CASE("errors of messages have the API's shape, and name the member") {
     CHECK(bad_request(service, conversation_body(R"({"role": "user", "content": [{"type": "image"}]})"))
               .find("image input is not supported") != std::string::npos);
     CHECK(bad_request(service, message_body("x", R"(, "temperature": 1.5)")).starts_with("`temperature`"));
-    CHECK(bad_request(service, message_body("x", R"(, "thinking": {"type": "enabled", "budget_tokens": 5})"))
-              .starts_with("`thinking.budget_tokens`"));
+    CHECK(
+        bad_request(service, message_body("x", R"(, "thinking": {"type": "enabled", "budget_tokens": "5"})"))
+            .starts_with("`thinking.budget_tokens`"));
     CHECK(bad_request(service, message_body("x", R"(, "stop_sequences": ["  "])"))
               .starts_with("`stop_sequences`"));
     CHECK(bad_request(service, message_body("x", R"(, "container": "c")")).starts_with("`container`"));

@@ -101,6 +101,8 @@ TEST_CASE("a model is described with its metadata, template and capabilities") {
     CHECK(shown["model_info"]["tokenizer.ggml.tokens"] == Json::array());
     CHECK(shown["capabilities"] == Json::array({"completion"}));
     CHECK((shown["template"] == "" && shown["modelfile"] == "FROM stories\n"));
+    CHECK(shown["parameters"] == "num_ctx                        2048");
+    CHECK_FALSE(shown.contains("system"));
     CHECK(shown["details"]["format"] == "gguf");
     CHECK_FALSE(shown.contains("tensors"));
     const Json verbose = post_json(service, "/api/show", R"({"name": "stories:latest", "verbose": true})");
@@ -120,7 +122,10 @@ TEST_CASE("a model is described with its metadata, template and capabilities") {
     REQUIRE(store::ModelStore(folder.path()).put(manifest, store::Existing::refuse));
     const Json calm = post_json(with_store, "/api/show", R"({"model": "calm"})");
     CHECK(calm["system"] == "Be calm.");
-    CHECK(calm["parameters"].get<std::string>().find("temp ") != std::string::npos);
+    CHECK(calm["parameters"].get<std::string>().starts_with("temperature                    0\nnum_ctx "));
+    const std::string modelfile = calm["modelfile"];
+    CHECK(modelfile.starts_with("FROM calm\nTEMPLATE \"\"\""));
+    CHECK(modelfile.ends_with("SYSTEM \"\"\"Be calm.\"\"\"\nPARAMETER temperature 0\n"));
     CHECK(calm["template"].get<std::string>().find("{%") != std::string::npos);
     const Json& capabilities = calm["capabilities"];
     CHECK(std::ranges::find(capabilities, "tools") != capabilities.end());
@@ -224,6 +229,32 @@ TEST_CASE("clients cannot change models unless the operator allows it") {
     }
     CHECK(ollama_error(delete_with(service, R"({"model": "stories"})"), 403).find("--api ollama") !=
           std::string::npos);
+}
+
+TEST_CASE("a pull of a model that is there succeeds without the operator's permission") {
+    FakeService service({});
+    for (const char* const name : {"stories", "stories:latest"}) {
+        const std::string body = R"({"model": ")" + std::string(name) + "\"";
+        CHECK(post_json(service, "/api/pull", body + R"(, "stream": false})")["status"] == "success");
+        const FakeAnswer stream = service.post("/api/pull", body + "}");
+        CHECK(lines_of(stream).back() == Json({{"status", "success"}}));
+    }
+    CHECK(ollama_error(service.post("/api/pull", R"({"model": "gone"})"), 403).find("--api ollama") !=
+          std::string::npos);
+    CHECK(ollama_error(service.post("/api/pull", R"({"stream": false})")).starts_with("`model`"));
+
+    const TemporaryFolder folder;
+    int pulls = 0;
+    FakeService granted(granting(folder.path(), [&](const std::string&, const auto&, const auto&) {
+        ++pulls;
+        return Result<store::Manifest>(Error{ErrorKind::unreachable, "no network", {}});
+    }));
+    store_demo(folder.path(), "mine");
+    CHECK(post_json(granted, "/api/pull", R"({"model": "mine:latest", "stream": false})")["status"] ==
+          "success");
+    CHECK(pulls == 0);
+    CHECK(granted.post("/api/pull", R"({"model": "hf.co/user/repo", "stream": false})").status == 502);
+    CHECK(pulls == 1); // a model of the hub may have a newer version
 }
 
 TEST_CASE("unsupported parts of Ollama's API are refused by name") {

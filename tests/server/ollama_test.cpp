@@ -223,9 +223,7 @@ TEST_CASE("members of Ollama's API without effect are reported") {
               ollama_chat_path,
               ollama_chat("Go",
                           R"(, "options": {"num_ctx": 4096, "mirostat": 2, "odd": 1}, "shift": true)"))) ==
-          "options.odd, options.mirostat, options.num_ctx, shift");
-    CHECK(ignored_fields(service.post(ollama_generate_path, ollama_prompt("Go", R"(, "context": [1, 2])"))) ==
-          "context");
+          "options.odd, options.mirostat, options.num_ctx");
     CHECK(
         ignored_fields(service.post(ollama_chat_path, ollama_chat("Go", R"(, "truncate": false)"))).empty());
     FakeService plain({.chat_template = plain_template, .says = "Ok."});
@@ -483,4 +481,163 @@ TEST_CASE("log-probabilities of Ollama's API come with the text of their tokens"
     const Json alone = whole_of(service, ollama_chat_path, ollama_chat("Go", R"(, "logprobs": true)"));
     CHECK_FALSE(alone["logprobs"][0].contains("top_logprobs"));
     CHECK_FALSE(whole_of(service, ollama_chat_path, ollama_chat("Go")).contains("logprobs"));
+}
+
+namespace {
+
+/// A message of Ollama's API, in JSON.
+std::string message_json(const std::string& role, const std::string& content) {
+    return R"({"role": ")" + role + R"(", "content": ")" + content + R"("})";
+}
+
+/// A text of about `words` tokens.
+std::string words_of(std::size_t words) {
+    std::string text;
+    for (std::size_t i = 0; i < words; ++i)
+        text += " the";
+    return text;
+}
+
+/// A chat that is longer than the context of 512 tokens: a system message, and exchanges of 100 words each.
+std::string long_chat(int exchanges, const std::string& more = "") {
+    std::string messages = message_json("system", "Sys.");
+    for (int i = 0; i < exchanges; ++i) {
+        messages += ", " + message_json("user", "Q" + std::to_string(i) + words_of(50));
+        messages += ", " + message_json("assistant", "A" + std::to_string(i) + words_of(50));
+    }
+    return ollama_messages(messages + ", " + message_json("user", "Last."), more);
+}
+
+} // namespace
+
+TEST_CASE("a chat beyond the context loses its oldest messages but neither system nor last message") {
+    FakeService service({.chat_template = marked_template, .says = "Ok."});
+    const FakeAnswer answer = service.post(ollama_chat_path, long_chat(9, whole_answer));
+    const Json json = json_of(answer);
+    CHECK(json["message"]["content"] == "Ok.");
+    CHECK(json["prompt_eval_count"].get<int>() < 512);
+    CHECK(json["prompt_eval_count"].get<int>() > 300); // no more than needed is dropped
+    const std::string ignored = ignored_fields(answer);
+    CHECK(ignored.starts_with("messages[1-"));
+    // The same messages without the dropped ones make the same prompt.
+    const std::size_t dropped = std::stoul(ignored.substr(std::string("messages[1-").size()));
+    Json kept = etna::parse_json(long_chat(9, whole_answer));
+    kept["messages"].erase(kept["messages"].begin() + 1,
+                           kept["messages"].begin() + 1 + static_cast<std::ptrdiff_t>(dropped));
+    const FakeAnswer shorter = service.post(ollama_chat_path, etna::dump_json(kept));
+    CHECK(ignored_fields(shorter).empty());
+    CHECK(json_of(shorter)["prompt_eval_count"] == json["prompt_eval_count"]);
+    // With one dropped message less, the prompt would not fit.
+    Json longer = etna::parse_json(long_chat(9, whole_answer));
+    longer["truncate"] = false;
+    longer["messages"].erase(longer["messages"].begin() + 1,
+                             longer["messages"].begin() + static_cast<std::ptrdiff_t>(dropped));
+    CHECK(service.post(ollama_chat_path, etna::dump_json(longer)).status == 400);
+}
+
+TEST_CASE("a prompt beyond the context is refused with truncate false") {
+    FakeService service({.chat_template = marked_template, .says = "Ok."});
+    for (const char* const shift : {"", R"(, "shift": false)", R"(, "shift": true)"}) {
+        const std::string more = std::string(R"(, "truncate": false)") + shift;
+        CHECK(ollama_error(service.post(ollama_chat_path, long_chat(9, more))).find("context") !=
+              std::string::npos);
+        CHECK(ollama_error(service.post(ollama_generate_path, ollama_prompt(words_of(900), more)))
+                  .find("context") != std::string::npos);
+    }
+    CHECK(ollama_error(service.post(ollama_chat_path, ollama_chat("Go", R"(, "truncate": 1)")))
+              .starts_with("`truncate`"));
+    CHECK(ollama_error(service.post(ollama_chat_path, ollama_chat("Go", R"(, "shift": 1)")))
+              .starts_with("`shift`"));
+}
+
+TEST_CASE("a last message beyond the context is shortened, also with tools and formats") {
+    FakeService service({.chat_template = marked_template, .says = "Ok."});
+    for (const std::string& more : {std::string(), std::string(R"(, "shift": false)"), std::string(look_tool),
+                                    std::string(R"(, "format": "json")")}) {
+        CAPTURE(more);
+        const Json chat = json_of(service.post(
+            ollama_chat_path,
+            ollama_messages(message_json("user", "First.") + ", " + message_json("user", words_of(2000)),
+                            more + R"(, "options": {"num_predict": 3})" + whole_answer)));
+        CHECK(chat["prompt_eval_count"].get<int>() < 512);
+    }
+    const Json generated = json_of(service.post(
+        ollama_generate_path, ollama_prompt(words_of(2000), R"(, "raw": true)" + std::string(whole_answer))));
+    CHECK(generated["prompt_eval_count"].get<int>() < 512);
+}
+
+TEST_CASE("num_keep is the number of first tokens that stay in a shortened prompt") {
+    FakeService service({.says = "Ok."});
+    const auto context = [&](int keep) {
+        const std::string more = R"(, "options": {"num_keep": )" + std::to_string(keep) + "}" + whole_answer;
+        return json_of(
+            service.post(ollama_generate_path, ollama_prompt("One two" + words_of(2000), more)))["context"];
+    };
+    const Json few = context(1);
+    const Json many = context(20);
+    CHECK(few[0] == many[0]);
+    CHECK(few[1] == many[1]); // the begin token does not count
+    CHECK(few[2] != many[2]);
+    CHECK(ollama_error(
+              service.post(ollama_generate_path, ollama_prompt("Go", R"(, "options": {"num_keep": -2})")))
+              .starts_with("`options.num_keep`"));
+}
+
+TEST_CASE("results of calls are dropped together with their calls") {
+    FakeService service({.chat_template = marked_template, .says = "Ok."});
+    std::string messages;
+    for (int i = 0; i < 3; ++i) {
+        messages += message_json("user", "Q" + words_of(40)) + ", ";
+        messages += R"({"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "look",
+            "arguments": {"x": 1}}}]}, )";
+        messages += message_json("tool", "R" + words_of(150)) + ", ";
+    }
+    const FakeAnswer answer = service.post(
+        ollama_chat_path, ollama_messages(messages + message_json("user", "Last."), whole_answer));
+    CHECK(answer.status == 200);
+    const std::string ignored = ignored_fields(answer);
+    REQUIRE(ignored.starts_with("messages[0-"));
+    const int last = std::stoi(ignored.substr(std::string("messages[0-").size()));
+    CHECK(last % 3 != 1); // not between a call and its result
+}
+
+TEST_CASE("an answer continues when the context is full unless shift is false") {
+    FakeService service({.says = ""});
+    const auto length = [&](const std::string& more) {
+        return json_of(service.post(ollama_generate_path,
+                                    ollama_prompt("Once", R"(, "options": {"num_predict": 700, "seed": 1})" +
+                                                              more + whole_answer)))["eval_count"]
+            .get<int>();
+    };
+    CHECK(length(R"(, "shift": false)") < 512);
+    CHECK(length("") >= length(R"(, "shift": false)"));
+}
+
+TEST_CASE("a generated answer has the context with which the next request continues") {
+    FakeService service({.chat_template = marked_template, .says = "Hello there."});
+    const Json first = whole_of(service, ollama_generate_path, ollama_prompt("One two three"));
+    REQUIRE(first["context"].is_array());
+    CHECK(first["context"].size() ==
+          first["prompt_eval_count"].get<std::size_t>() + first["eval_count"].get<std::size_t>());
+    const std::string earlier = R"(, "context": )" + etna::dump_json(first["context"]);
+    const FakeAnswer next = service.post(ollama_generate_path, ollama_prompt("And?", earlier + whole_answer));
+    CHECK(ignored_fields(next).empty());
+    const Json second = json_of(next);
+    const Json alone = whole_of(service, ollama_generate_path, ollama_prompt("And?"));
+    CHECK(second["prompt_eval_count"].get<std::size_t>() ==
+          first["context"].size() + alone["prompt_eval_count"].get<std::size_t>() - 1); // one begin token
+    for (std::size_t i = 0; i < first["context"].size(); ++i)
+        CHECK(second["context"][i] == first["context"][i]);
+    const std::vector<Json> lines =
+        lines_of(service.post(ollama_generate_path, ollama_prompt("One two three")));
+    CHECK(lines.back()["context"] == first["context"]);
+    CHECK_FALSE(lines.front().contains("context"));
+    CHECK_FALSE(
+        whole_of(service, ollama_generate_path, ollama_prompt("Go", R"(, "raw": true)")).contains("context"));
+    CHECK_FALSE(whole_of(service, ollama_chat_path, ollama_chat("Go")).contains("context"));
+    for (const char* const wrong : {"[512]", "[-1]", "[\"a\"]", "5"}) {
+        CHECK(ollama_error(service.post(ollama_generate_path,
+                                        ollama_prompt("Go", R"(, "context": )" + std::string(wrong))))
+                  .starts_with("`context`"));
+    }
 }

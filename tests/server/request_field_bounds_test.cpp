@@ -38,10 +38,10 @@ std::string string_list(int count) {
 const std::vector<FieldBounds>& field_bounds() {
     static const std::vector<FieldBounds> all = {
         // Lengths and stops.
-        {"max_tokens", {"1", "2147483647"}, {"-1", "2147483648", "1.5", "\"5\""}},
+        {"max_tokens", {"1", "2147483647", "-1", "-2", "null"}, {"-3", "2147483648", "1.5", "-1.5", "\"5\""}},
         {"max_tokens", {"0"}, {}, BoundPaths::completions}, // the prompt only
         {"max_tokens", {}, {"0"}, BoundPaths::chats},
-        {"max_completion_tokens", {"1", "2147483647"}, {"0", "-1", "2147483648", "true"}},
+        {"max_completion_tokens", {"1", "2147483647", "-1", "-2", "null"}, {"0", "-3", "2147483648", "true"}},
         {"min_tokens", {"0", "2", "3"}, {"-1", "4", "1.5", "\"1\""}, BoundPaths::all, R"("max_tokens": 3)"},
         {"stop_token_ids", {"[]", "[0]", "[511]"}, {"[512]", "[-1]", "[\"a\"]", "5", "[1.5]"}},
         {"stop", {"\"a\"", R"(["a", "b", "c", "d", "e"])", string_list(32)}, {string_list(33), "\"\"", "5"}},

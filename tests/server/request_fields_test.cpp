@@ -277,7 +277,7 @@ TEST_CASE("the ranges in error messages are those that are enforced") {
                                        : R"({"prompt": "Once", )" + member + "}"));
         return error["param"].get<std::string>() + ": " + error["message"].get<std::string>();
     };
-    CHECK(problem(chats_path, R"("max_tokens": -1)") ==
+    CHECK(problem(chats_path, R"("max_tokens": -3)") ==
           "max_tokens: `max_tokens` must be from 1 to 2147483647");
     CHECK(problem(chats_path, R"("max_tokens": 0)") ==
           "max_tokens: `max_tokens` must be from 1 to 2147483647");

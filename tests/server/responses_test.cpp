@@ -333,7 +333,7 @@ TEST_CASE("errors in requests name the field") {
         {R"({"input": "x", "max_output_tokens": 0})", "max_output_tokens"},
         {R"({"input": "x", "temperature": 3})", "temperature"},
         {R"({"input": "x", "top_logprobs": 21})", "top_logprobs"},
-        {R"({"input": "x", "tools": [{"type": "retrieval"}]})", "tools[0].type"},
+        {R"({"input": "x", "tools": [{"type": ""}]})", "tools[0].type"},
         {R"({"input": "x", "tools": [{"type": "function"}]})", "tools[0].name"},
         {R"({"input": "x", "tools": [{"type": "custom", "name": "n", "format":
             {"type": "grammar", "syntax": "peg", "definition": "start: \"a\""}}]})",

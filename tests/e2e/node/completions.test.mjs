@@ -191,7 +191,7 @@ describe('a refusal of a completion', () => {
     best_of: { n: 3, best_of: 2 },
     suffix: { suffix: ' The end.' },
     prompt: { prompt: [[1, -1]] },
-    max_tokens: { max_tokens: -1 },
+    max_tokens: { max_tokens: -3 },
     'stream_options.include_usage': { stream_options: { include_usage: true } },
   };
   for (const [param, members] of Object.entries(wrong)) {
