@@ -1,13 +1,12 @@
 #pragma once
 
+#include "core/base/sorted_names.hpp"
 #include "core/base/token.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace etna {
 
@@ -15,42 +14,38 @@ namespace etna {
 enum class AtBarrier : uint8_t { ends, passes };
 
 /// Finds special tokens ("<|im_end|>") inside text: the leftmost one, and the longest of those that begin
-/// there. A trie over bytes: time is linear in the text, independent of the number of tokens.
+/// there. Time is linear in the text, and grows with the logarithm of the number of tokens. Immutable after
+/// finish(); thread-safe then.
 class SpecialMatcher {
 public:
     /// Longer names are not found; this bounds the work at each position of the text.
     static constexpr std::size_t longest_name_bytes = 512;
 
-    /// Makes `name` (copied into the trie, not empty) match as `token`; of two equal names the first wins.
+    /// Makes `name` (copied) match as `token`; of two equal names the first wins.
     void add(std::string_view name, TokenId token, AtBarrier at_barrier = AtBarrier::ends);
+    /// Call it after the last add(), before any search.
+    void finish() { names_.finish(); }
 
     struct Match {
         std::size_t begin = 0;
         std::size_t end = 0;
         TokenId token = 0;
     };
-    /// Returns the first match that begins at `from` or later. `barriers` are ascending positions in the
-    /// text: a name added with AtBarrier::ends does not match across one, i.e. with bytes on both sides.
+    /// Returns the first match that begins at `from` or later, and before `until`. `barriers` are ascending
+    /// positions in the text: a name added with AtBarrier::ends does not match across one, i.e. with bytes on
+    /// both sides.
     [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from,
-                                            std::span<const std::size_t> barriers = {}) const;
+                                            std::span<const std::size_t> barriers = {},
+                                            std::size_t until = std::string_view::npos) const;
 
     /// Returns whether a name begins with `text` and is longer.
     [[nodiscard]] bool is_proper_prefix(std::string_view text) const;
 
 private:
-    struct Node {
-        std::optional<TokenId> token;
-        AtBarrier at_barrier = AtBarrier::ends;
-        bool is_inner = false; ///< names continue after it
-    };
-    /// Edges of all nodes, by node and byte: nodes are few and mostly have one child.
-    [[nodiscard]] static uint64_t edge(uint32_t node, char byte) {
-        return (uint64_t{node} << 8) | static_cast<uint8_t>(byte);
-    }
+    [[nodiscard]] std::optional<Match> find_at(std::string_view text, std::size_t begin,
+                                               std::size_t barrier) const;
 
-    std::vector<Node> nodes_{Node{}};
-    std::unordered_map<uint64_t, uint32_t> edges_;
-    bool begins_[256] = {}; ///< first bytes of the names: rules out most positions of a text
+    SortedNames names_; ///< values: the token, with `passes_flag`
 };
 
 } // namespace etna

@@ -95,6 +95,9 @@ ControlNames::ControlNames(std::span<const std::string> names, std::string_view 
         std::reverse(small.begin(), small.end());
         reversed_.add(small, 0);
     }
+    names_.finish();
+    folded_.finish();
+    reversed_.finish();
     if (longest_ > 0)
         add_template(template_text, names);
 }
@@ -113,13 +116,20 @@ void ControlNames::add_template(std::string_view text, std::span<const std::stri
             cuts_.add(literal.text, 0);
         for (const std::string_view side : {std::string_view(small), trimmed(small)}) {
             for (std::size_t bytes = 1; bytes <= std::min(side.size(), longest_); ++bytes) {
-                begins.emplace(side.substr(0, bytes));
-                ends.emplace(side.substr(side.size() - bytes));
+                // Only parts of names, so that a template of long texts takes little memory.
+                if (ends_name(side.substr(0, bytes)))
+                    begins.emplace(side.substr(0, bytes));
+                if (folded_.is_proper_prefix(side.substr(side.size() - bytes)))
+                    ends.emplace(side.substr(side.size() - bytes));
             }
         }
     }
-    for (const std::string& name : names)
-        add_enclosed(folded(name), ends, begins);
+    literals_.finish();
+    cuts_.finish();
+    for (const std::string& name : names) {
+        if (name.size() <= SpecialMatcher::longest_name_bytes) // longer ones are never control tokens
+            add_enclosed(folded(name), ends, begins);
+    }
     // The template looks these up or compares with them: `message.tool_calls` is not "[TOOL_CALLS]".
     const std::string small = folded(text);
     std::erase_if(enclosed_, [&](const std::string& part) {
@@ -138,6 +148,13 @@ void ControlNames::add_enclosed(std::string_view name, const std::set<std::strin
                 enclosed_.emplace(name.substr(begin, end - begin));
         }
     }
+}
+
+/// Returns whether a name ends with the text and is longer.
+bool ControlNames::ends_name(std::string_view folded) const {
+    std::string backwards(folded);
+    std::reverse(backwards.begin(), backwards.end());
+    return reversed_.is_proper_prefix(backwards);
 }
 
 /// Returns whether the text begins with the end of a name.

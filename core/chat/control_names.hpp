@@ -47,6 +47,7 @@ private:
                       const std::set<std::string, std::less<>>& begins);
     void break_ends(std::string_view folded, std::vector<NameBreak>& found) const;
     void break_after_cuts(std::string_view text, std::vector<NameBreak>& found) const;
+    [[nodiscard]] bool ends_name(std::string_view folded) const;
     [[nodiscard]] bool continues_name(std::string_view folded) const;
 
     SpecialMatcher names_;

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 namespace etna::text {
-namespace {} // namespace
-
 Result<Bpe> Bpe::create(const gguf::File& file, const Vocabulary& vocabulary) {
     const auto name = file.text("tokenizer.ggml.pre");
     if (!name) {
@@ -39,8 +37,14 @@ Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& 
                         std::vector<TokenId>& tokens) const {
     if (budget.is_over())
         return TokenizeBudget::error();
-    if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
+    constexpr std::size_t bytes_per_byte = 3; // the spelling, and the copy without bytes that have no token
+    if (!budget.may_work_in(merging_bytes(word.size()) + bytes_per_byte * word.size()))
+        return TokenizeBudget::no_memory();
+    const bool may_be_token = word.size() <= vocabulary_->longest_name_bytes;
+    if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes && may_be_token) {
         if (const auto word_token = vocabulary_->find_text(spell_bytes(word))) {
+            if (!budget.may_extend(tokens, 1))
+                return TokenizeBudget::no_memory();
             tokens.push_back(*word_token);
             return {};
         }
@@ -55,8 +59,6 @@ Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& 
     }
     if (word.empty())
         return {};
-    if (!budget.may_work_in(merging_bytes(word.size())))
-        return TokenizeBudget::no_memory();
     auto& symbols = scratch.symbols;
     symbols.clear();
     symbols.reserve(word.size());
@@ -72,6 +74,8 @@ Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& 
     if (!merge_symbols(symbols, scratch.heap, budget, find))
         return TokenizeBudget::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
+        if (!budget.may_extend(tokens, symbols[i].length))
+            return TokenizeBudget::no_memory();
         if (symbols[i].id < vocabulary_->names.size()) {
             tokens.push_back(symbols[i].id);
         } else {

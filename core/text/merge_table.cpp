@@ -5,6 +5,8 @@
 namespace etna::text {
 namespace {
 
+constexpr std::size_t merges_max = 1U << 22; // the longest list known has 515 thousand
+
 uint64_t pair_key(uint32_t left, uint32_t right) {
     return (uint64_t{left} << 32) | right;
 }
@@ -14,6 +16,10 @@ uint64_t pair_key(uint32_t left, uint32_t right) {
 Result<MergeTable> MergeTable::read(const gguf::File& file, const Vocabulary& vocabulary) {
     MergeTable table(vocabulary);
     ETNA_TRY(const auto lines, read_strings(file, "tokenizer.ggml.merges"));
+    if (lines.size() > merges_max) {
+        return unsupported(
+            fmt::format("{}: {} merges; at most {} can be read", file.name(), lines.size(), merges_max));
+    }
     table.merges_.reserve(lines.size());
     std::string joined;
     for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/keyed_hash.hpp"
 #include "core/base/result.hpp"
 #include "core/text/merge.hpp"
 #include "core/text/vocabulary.hpp"
@@ -32,8 +33,8 @@ private:
     explicit MergeTable(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
 
     const Vocabulary* vocabulary_;
-    std::unordered_map<uint64_t, Merge> merges_; ///< by left piece << 32 | right piece
-    std::unordered_map<std::string, Piece> other_pieces_;
+    std::unordered_map<uint64_t, Merge, KeyedHash> merges_; ///< by left piece << 32 | right piece
+    std::unordered_map<std::string, Piece, KeyedHash> other_pieces_;
 };
 
 } // namespace etna::text

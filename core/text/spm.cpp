@@ -15,9 +15,11 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
                      "convert the model again with its tokenizer.model at hand"};
     }
     Spm spm(vocabulary);
+    spm.longest_name_bytes_ = std::min(vocabulary.longest_name_bytes, Vocabulary::text_name_bytes_max);
     for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
         const std::string_view name = vocabulary.names[token];
-        spm.longest_name_bytes_ = std::max(spm.longest_name_bytes_, name.size());
+        if (name.size() > Vocabulary::text_name_bytes_max)
+            continue;
         for (std::size_t mark = name.find(space_mark, 1); mark < name.size();
              mark = name.find(space_mark, mark + 1))
             spm.may_precede_mark_[static_cast<uint8_t>(name[mark - 1])] = true;
@@ -31,10 +33,15 @@ Status Spm::encode(std::string_view text, bool begins_with_space, TokenizeBudget
     if (begins_with_space)
         scratch.marked = space_mark;
     for (std::size_t begin = 0; begin < text.size();) {
+        if (budget.is_over())
+            return TokenizeBudget::error();
         const std::size_t end = word_end(text, begin);
         const std::string_view word = text.substr(begin, end - begin);
-        if (!budget.may_work_in(merging_bytes(word.size()) + space_mark.size() * word.size()))
+        const std::size_t symbols_max = word.size() + 1; // with the prepended space
+        if (!budget.may_work_in(merging_bytes(symbols_max) + space_mark.size() * symbols_max))
             return TokenizeBudget::no_memory();
+        scratch.symbols.reserve(symbols_max);
+        scratch.marked.reserve(space_mark.size() * symbols_max);
         for (const char byte : word) {
             if (byte == ' ') {
                 scratch.marked += space_mark;
@@ -66,6 +73,8 @@ Status Spm::encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<To
     auto& symbols = scratch.symbols;
     symbols.clear();
     for (std::size_t position = 0; position < text.size(); position += symbols.back().length) {
+        if (budget.is_over())
+            return TokenizeBudget::error();
         symbols.push_back({.begin = static_cast<uint32_t>(position),
                            .length = static_cast<uint32_t>(next_utf8(text.substr(position)).bytes)});
     }
@@ -83,9 +92,12 @@ Status Spm::encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<To
         return TokenizeBudget::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);
-        if (symbols[i].id != Symbol::none) {
-            tokens.push_back(symbols[i].id);
-        } else if (const auto token = vocabulary_->find_text(piece)) { // a character that did not merge
+        const bool is_token = symbols[i].id != Symbol::none;
+        const auto token = is_token ? std::optional(symbols[i].id)
+                                    : vocabulary_->find_text(piece); // a character that did not merge
+        if (!budget.may_extend(tokens, token ? 1 : piece.size()))
+            return TokenizeBudget::no_memory();
+        if (token) {
             tokens.push_back(*token);
         } else {
             ETNA_CHECK(byte_tokens_.append(piece, tokens));

@@ -2,6 +2,7 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,10 +21,14 @@ public:
         : is_cancelled_(is_cancelled != nullptr && *is_cancelled ? is_cancelled : nullptr),
           reserve_memory_(reserve_memory != nullptr && *reserve_memory ? reserve_memory : nullptr) {}
 
-    /// Call at every step. Stays true once it is true.
-    bool is_over() {
-        if (is_cancelled_ != nullptr && !is_over_ && ++steps_ % steps_per_poll == 0)
-            is_over_ = (*is_cancelled_)();
+    /// Call at every step, or with the number of steps that the next piece of work takes. Stays true once it
+    /// is true.
+    bool is_over(uint64_t steps = 1) {
+        steps_ += steps;
+        if (is_cancelled_ == nullptr || is_over_ || steps_ < next_poll_)
+            return is_over_;
+        next_poll_ = steps_ + steps_per_poll;
+        is_over_ = (*is_cancelled_)();
         return is_over_;
     }
 
@@ -38,7 +43,22 @@ public:
         return true;
     }
 
-    /// The error after may_work_in() returned false.
+    /// Makes room for `count` more elements of a result (a vector or a string), which grows by doubling.
+    /// Returns false if the memory is refused.
+    template <class Buffer>
+    bool may_extend(Buffer& buffer, std::size_t count) {
+        if (count <= buffer.capacity() - buffer.size())
+            return true;
+        const std::size_t capacity = std::max(buffer.size() + count, 2 * buffer.capacity());
+        const std::size_t bytes = capacity * sizeof(typename Buffer::value_type);
+        result_bytes_ += bytes;
+        if (reserve_memory_ != nullptr && result_bytes_ > free_bytes && !(*reserve_memory_)(bytes))
+            return false;
+        buffer.reserve(capacity);
+        return true;
+    }
+
+    /// The error after may_work_in() or may_extend() returned false.
     static Error no_memory() { return {ErrorKind::out_of_memory, "no memory is left to tokenize the text"}; }
 
     /// The error after is_over() returned true.
@@ -52,7 +72,9 @@ private:
     const CancelPoll* is_cancelled_;
     const ReserveMemory* reserve_memory_;
     std::size_t granted_ = free_bytes;
+    std::size_t result_bytes_ = 0; ///< allocated by may_extend()
     uint64_t steps_ = 0;
+    uint64_t next_poll_ = steps_per_poll;
     bool is_over_ = false;
 };
 

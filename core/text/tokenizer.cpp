@@ -104,6 +104,10 @@ struct Tokenizer::Impl {
     Status read_additions(const gguf::File& file);
     void find_ends_of_texts();
     void index_tokens();
+    [[nodiscard]] Result<std::optional<SpecialMatcher::Match>> find_special(const EncodeOptions& options,
+                                                                            std::string_view text,
+                                                                            std::size_t from,
+                                                                            TokenizeBudget& budget) const;
     Status encode_stretch(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 };
 
@@ -117,8 +121,8 @@ Status Tokenizer::Impl::read(const gguf::File& file) {
         ETNA_TRY(CharacterBpe bpe, CharacterBpe::create(file, vocabulary));
         algorithm.emplace<CharacterBpe>(std::move(bpe));
     } else if (model == Model::wordpiece) {
-        ETNA_TRY(const WordPiece pieces, WordPiece::create(file, vocabulary));
-        algorithm.emplace<WordPiece>(pieces);
+        ETNA_TRY(WordPiece pieces, WordPiece::create(file, vocabulary));
+        algorithm.emplace<WordPiece>(std::move(pieces));
     } else if (model == Model::unigram) {
         ETNA_TRY(Unigram unigram, Unigram::create(file, vocabulary));
         algorithm.emplace<Unigram>(std::move(unigram));
@@ -184,6 +188,26 @@ void Tokenizer::Impl::index_tokens() {
             }
         }
     }
+    specials.finish();
+    user_defined.finish();
+}
+
+/// Finds the next special token from `from` on, in stretches between which the budget is asked. Errors:
+/// cancelled.
+Result<std::optional<SpecialMatcher::Match>> Tokenizer::Impl::find_special(const EncodeOptions& options,
+                                                                           std::string_view text,
+                                                                           std::size_t from,
+                                                                           TokenizeBudget& budget) const {
+    constexpr std::size_t stretch_bytes = 4096;
+    const SpecialMatcher& matcher = options.special == SpecialTokens::parse ? specials : user_defined;
+    for (std::size_t begin = from; begin < text.size(); begin += stretch_bytes) {
+        auto found = matcher.find(text, begin, options.barriers, begin + stretch_bytes);
+        if (budget.is_over(found ? found->end - begin : stretch_bytes))
+            return TokenizeBudget::error();
+        if (found)
+            return found;
+    }
+    return std::optional<SpecialMatcher::Match>();
 }
 
 /// Encodes `text`, which holds no special tokens and follows one or starts the input.
@@ -218,22 +242,23 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
             "split the text");
     }
     const bool may_add = options.bos == AddBos::as_model_says;
-    const SpecialMatcher& matcher =
-        options.special == SpecialTokens::parse ? impl_->specials : impl_->user_defined;
     TokenizeBudget budget(options.is_cancelled, options.reserve_memory);
     if (options.reserve_memory != nullptr && *options.reserve_memory &&
         !(*options.reserve_memory)(text.size() * sizeof(TokenId)))
         return TokenizeBudget::no_memory();
     std::vector<TokenId> tokens;
+    tokens.reserve(text.size() + 2); // with BOS and EOS; longer results ask the budget
     if (may_add && impl_->adds_bos)
         tokens.push_back(*impl_->first);
     for (std::size_t position = 0; position < text.size();) {
         if (budget.is_over())
             return TokenizeBudget::error();
-        const auto special = matcher.find(text, position, options.barriers);
+        ETNA_TRY(const auto special, impl_->find_special(options, text, position, budget));
         const std::size_t end = special ? special->begin : text.size();
         if (end > position)
             ETNA_CHECK(impl_->encode_stretch(text.substr(position, end - position), budget, tokens));
+        if (!budget.may_extend(tokens, 2)) // and the EOS
+            return TokenizeBudget::no_memory();
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();
@@ -242,6 +267,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     }
     if (may_add && impl_->adds_eos)
         tokens.push_back(*impl_->last);
+    tokens.shrink_to_fit();
     return tokens;
 }
 

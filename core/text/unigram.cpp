@@ -65,8 +65,48 @@ Result<CharacterMap> read_map(const gguf::File& file) {
     return map;
 }
 
-bool is_blank(std::string_view text) {
-    return text.find_first_not_of(' ') == std::string_view::npos;
+/// Replaces spaces by U+2581. Joins runs of spaces and drops those at both ends, or keeps them all.
+class SpaceMarker {
+public:
+    SpaceMarker(bool joins_spaces, bool begins_with_space, TokenizeBudget& budget)
+        : joins_spaces_(joins_spaces), begins_with_space_(begins_with_space), budget_(&budget) {}
+
+    /// Appends a part of the text. Errors: cancelled, out_of_memory.
+    Status add(std::string_view part);
+    /// Returns the text; empty if spaces are joined and there is nothing else.
+    std::string finish() { return std::move(marked_); }
+
+private:
+    bool joins_spaces_;
+    bool begins_with_space_;
+    TokenizeBudget* budget_; ///< borrowed
+    bool has_begun_ = false;
+    bool has_space_ = false; ///< a space that another character has to follow
+    std::string marked_;
+};
+
+Status SpaceMarker::add(std::string_view part) {
+    constexpr std::size_t bytes_per_step = 16;
+    if (budget_->is_over(1 + part.size() / bytes_per_step))
+        return TokenizeBudget::error();
+    if (!budget_->may_extend(marked_, space_mark.size() * (part.size() + 2))) // with two spaces before it
+        return TokenizeBudget::no_memory();
+    for (const char byte : part) {
+        if (joins_spaces_ && byte == ' ') {
+            has_space_ = has_begun_;
+            continue;
+        }
+        if ((!has_begun_ && begins_with_space_) || has_space_)
+            marked_ += space_mark;
+        has_begun_ = true;
+        has_space_ = false;
+        if (byte == ' ') {
+            marked_ += space_mark;
+        } else {
+            marked_ += byte;
+        }
+    }
+    return {};
 }
 
 } // namespace
@@ -92,10 +132,12 @@ Result<CharacterMap> CharacterMap::create(ByteView bytes) {
 }
 
 std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text) const {
-    std::optional<Match> longest;
     if (units_.empty())
-        return longest;
+        return std::nullopt;
+    std::size_t matched_bytes = 0;
+    uint32_t replacement = 0;
     uint32_t node = Unit{units_[0]}.offset();
+    text = text.substr(0, rule_bytes_max);
     for (std::size_t i = 0; i < text.size() && text[i] != 0; ++i) {
         const auto byte = static_cast<uint8_t>(text[i]);
         node ^= byte;
@@ -106,10 +148,14 @@ std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text) con
         if (!unit.has_leaf() || node >= units_.size())
             continue;
         const uint32_t at = Unit{units_[node]}.value();
-        if (at < replacements_.size())
-            longest = Match{.bytes = i + 1, .replacement = replacements_.c_str() + at};
+        if (at >= replacements_.size())
+            continue;
+        matched_bytes = i + 1;
+        replacement = at;
     }
-    return longest;
+    if (matched_bytes == 0)
+        return std::nullopt;
+    return Match{.bytes = matched_bytes, .replacement = replacements_.c_str() + replacement};
 }
 
 Result<Unigram> Unigram::create(const gguf::File& file, const Vocabulary& vocabulary) {
@@ -124,9 +170,10 @@ Result<Unigram> Unigram::create(const gguf::File& file, const Vocabulary& vocabu
     double least = std::numeric_limits<double>::max();
     for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
         const std::string_view name = vocabulary.names[token];
-        made.longest_name_bytes_ = std::max(made.longest_name_bytes_, name.size());
         if (vocabulary.types[token] == TokenType::normal)
             least = std::min(least, double{vocabulary.scores[token]});
+        if (name.size() > Vocabulary::text_name_bytes_max)
+            continue;
         const std::size_t mark = name.find_first_not_of(space_mark);
         if (mark != std::string_view::npos && name.find(space_mark, mark) != std::string_view::npos)
             made.crosses_words_ = true;
@@ -136,34 +183,22 @@ Result<Unigram> Unigram::create(const gguf::File& file, const Vocabulary& vocabu
 }
 
 /// Applies the rules of the map, and replaces spaces by U+2581. Other white space remains as the map leaves
-/// it.
-std::string Unigram::normalised(std::string_view text, bool begins_with_space) const {
-    std::string mapped;
+/// it. Errors: cancelled, out_of_memory.
+Result<std::string> Unigram::normalised(std::string_view text, bool begins_with_space,
+                                        TokenizeBudget& budget) const {
+    SpaceMarker marker(joins_spaces_, begins_with_space, budget);
     for (std::size_t at = 0; at < text.size();) {
         if (const auto match = map_.find(text.substr(at))) {
-            mapped += match->replacement;
+            ETNA_CHECK(marker.add(match->replacement));
             at += match->bytes;
             continue;
         }
         const Utf8Step step = next_utf8(text.substr(at));
-        mapped += step.kind == Utf8Kind::valid ? text.substr(at, step.bytes) : replacement_character;
+        ETNA_CHECK(
+            marker.add(step.kind == Utf8Kind::valid ? text.substr(at, step.bytes) : replacement_character));
         at += step.bytes;
     }
-    if (joins_spaces_ && is_blank(mapped))
-        return {};
-    std::string marked;
-    const std::size_t end = joins_spaces_ ? mapped.find_last_not_of(' ') + 1 : mapped.size();
-    std::size_t begin = joins_spaces_ ? mapped.find_first_not_of(' ') : 0;
-    if (begins_with_space)
-        marked += space_mark;
-    for (; begin < end; ++begin) {
-        if (mapped[begin] != ' ') {
-            marked += mapped[begin];
-        } else if (!joins_spaces_ || mapped[begin - 1] != ' ') {
-            marked += space_mark;
-        }
-    }
-    return marked;
+    return marker.finish();
 }
 
 /// Returns the end of the word that starts at `from`; no token crosses it.
@@ -178,10 +213,7 @@ std::size_t Unigram::word_end(std::string_view text, std::size_t from) const {
 
 Status Unigram::encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
                        std::vector<TokenId>& tokens) const {
-    constexpr std::size_t bytes_per_byte = 8;
-    if (!budget.may_work_in(bytes_per_byte * text.size()))
-        return TokenizeBudget::no_memory();
-    const std::string marked = normalised(text, begins_with_space);
+    ETNA_TRY(const std::string marked, normalised(text, begins_with_space, budget));
     for (std::size_t begin = 0; begin < marked.size();) {
         const std::size_t end = word_end(marked, begin);
         ETNA_CHECK(encode_word(std::string_view(marked).substr(begin, end - begin), budget, tokens));
@@ -210,23 +242,31 @@ Status Unigram::encode_word(std::string_view word, TokenizeBudget& budget,
             if (sum > best[begin + bytes].score)
                 best[begin + bytes] = {.score = sum, .begin = begin, .token = token};
         };
-        std::size_t bytes = 0;
-        while (begin + bytes < word.size() && bytes < longest_name_bytes_) {
-            if (budget.is_over())
-                return TokenizeBudget::error();
-            bytes += next_utf8(word.substr(begin + bytes)).bytes;
-            const auto token = vocabulary_->find_text(word.substr(begin, bytes));
+        SortedNames::Prefix prefix = names_.all();
+        for (std::size_t at = begin; at < word.size() && !prefix.is_empty();) {
+            for (std::size_t end = at + next_utf8(word.substr(at)).bytes; at < end && !prefix.is_empty();
+                 ++at) {
+                if (budget.is_over())
+                    return TokenizeBudget::error();
+                prefix = names_.extended(prefix, word[at]);
+            }
+            const auto token = names_.value_at(prefix);
             if (!token)
                 continue;
-            has_character = has_character || bytes == character;
+            has_character = has_character || prefix.bytes == character;
             const bool is_own = vocabulary_->types[*token] == TokenType::user_defined;
-            offer(bytes, is_own ? 0 : double{vocabulary_->scores[*token]}, *token);
+            offer(prefix.bytes, is_own ? 0 : double{vocabulary_->scores[*token]}, *token);
         }
         if (!has_character)
             offer(character, unknown_score_, unknown_);
         begin += character;
     }
     const std::size_t before = tokens.size();
+    std::size_t count = 0;
+    for (std::size_t end = word.size(); end > 0; end = best[end].begin)
+        ++count;
+    if (!budget.may_extend(tokens, count))
+        return TokenizeBudget::no_memory();
     for (std::size_t end = word.size(); end > 0; end = best[end].begin) {
         const bool is_joined =
             best[end].token == unknown_ && tokens.size() > before && tokens.back() == unknown_;

@@ -24,6 +24,10 @@ public:
     /// Errors: corrupt (the map is inconsistent).
     static Result<CharacterMap> create(ByteView bytes);
 
+    /// Longer rules never match: this bounds the work at each position of a text, whatever the trie is. The
+    /// longest of nmt_nfkc has 12 bytes.
+    static constexpr std::size_t rule_bytes_max = 64;
+
     struct Match {
         std::size_t bytes = 0; ///< length of the text that is replaced
         std::string_view replacement;
@@ -46,22 +50,25 @@ public:
     static Result<Unigram> create(const gguf::File& file, const Vocabulary& vocabulary);
 
     /// Appends the tokens of `text`, which holds no special tokens; prepends a space if `begins_with_space`.
-    /// Errors: cancelled (`budget` is over), out_of_memory (`budget` refuses memory for a long word).
+    /// Errors: cancelled (`budget` is over), out_of_memory (`budget` refuses memory for the normalised text
+    /// or a long word).
     Status encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
                   std::vector<TokenId>& tokens) const;
 
 private:
-    Unigram(const Vocabulary& vocabulary, TokenId unknown) : vocabulary_(&vocabulary), unknown_(unknown) {}
+    Unigram(const Vocabulary& vocabulary, TokenId unknown)
+        : vocabulary_(&vocabulary), names_(vocabulary.text_names()), unknown_(unknown) {}
 
-    [[nodiscard]] std::string normalised(std::string_view text, bool begins_with_space) const;
+    [[nodiscard]] Result<std::string> normalised(std::string_view text, bool begins_with_space,
+                                                 TokenizeBudget& budget) const;
     [[nodiscard]] std::size_t word_end(std::string_view text, std::size_t from) const;
     Status encode_word(std::string_view word, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
+    SortedNames names_;
     TokenId unknown_;
     CharacterMap map_;
     double unknown_score_ = 0;
-    std::size_t longest_name_bytes_ = 0;
     bool joins_spaces_ = true;   ///< collapses runs of spaces, and strips spaces at both ends
     bool crosses_words_ = false; ///< some token has a space after another character
 };

@@ -10,7 +10,7 @@
 namespace etna::text {
 namespace {
 
-constexpr std::size_t largest_vocabulary = 1U << 24; // the largest known has 262 thousand tokens
+constexpr std::size_t largest_vocabulary = 1U << 22; // the largest known has 262 thousand tokens
 
 // Names of tokens that end a turn in some model family, for files that do not list them as eot or eom.
 constexpr std::array end_names = std::to_array<std::string_view>({
@@ -50,8 +50,10 @@ Status read_names(const gguf::File& file, Vocabulary& vocabulary) {
     ETNA_TRY(const auto names, read_strings(file, "tokenizer.ggml.tokens"));
     if (names.empty() || names.size() > largest_vocabulary)
         return corrupt(file, fmt::format("a vocabulary of {} tokens", names.size()));
-    for (const std::string_view name : names)
+    for (const std::string_view name : names) {
         vocabulary.names.append(name);
+        vocabulary.longest_name_bytes = std::max(vocabulary.longest_name_bytes, name.size());
+    }
     vocabulary.by_name.reserve(names.size());
     for (TokenId token = 0; token < names.size(); ++token) {
         if (const std::string_view name = vocabulary.names[token]; !name.empty())
@@ -213,6 +215,17 @@ std::optional<TokenId> Vocabulary::find_text(std::string_view name) const {
     default:
         return token;
     }
+}
+
+SortedNames Vocabulary::text_names() const {
+    SortedNames sorted;
+    for (TokenId token = 0; token < names.size(); ++token) {
+        const std::string_view name = names[token];
+        if (!name.empty() && name.size() <= text_name_bytes_max && find_text(name) == token)
+            sorted.add(name, token);
+    }
+    sorted.finish();
+    return sorted;
 }
 
 } // namespace etna::text

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "core/base/keyed_hash.hpp"
 #include "core/base/result.hpp"
+#include "core/base/sorted_names.hpp"
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
 #include "core/text/tokenizer.hpp"
@@ -42,12 +44,18 @@ struct SpecialIds {
 /// The validated vocabulary of a GGUF file: every list is as long as the vocabulary, every id below its size.
 /// Immutable after reading; thread-safe.
 struct Vocabulary {
+    /// SentencePiece and WordPiece make no token of text whose name is longer: this bounds the work at each
+    /// position of a text. The longest known has 128 bytes.
+    static constexpr std::size_t text_name_bytes_max = 512;
+
     StringTable names; ///< by token, as written in the file
     std::vector<TokenType> types;
     std::vector<float> scores; ///< empty, or one per token; never NaN
     SpecialIds special;
-    std::vector<TokenId> end_tokens;                       ///< ascending
-    std::unordered_map<std::string_view, TokenId> by_name; ///< into `names`; the first of equal names
+    std::vector<TokenId> end_tokens; ///< ascending
+    /// Into `names`; the first of equal names.
+    std::unordered_map<std::string_view, TokenId, KeyedHash> by_name;
+    std::size_t longest_name_bytes = 0;
 
     /// Errors: corrupt, naming the list or id.
     static Result<Vocabulary> read(const gguf::File& file);
@@ -63,6 +71,8 @@ struct Vocabulary {
     /// As find(), for tokens that text may merge into: never a control, unknown or byte token, regardless of
     /// its name.
     [[nodiscard]] std::optional<TokenId> find_text(std::string_view name) const;
+    /// Returns the names that find_text() finds, up to text_name_bytes_max, with their tokens.
+    [[nodiscard]] SortedNames text_names() const;
 };
 
 /// Returns the array of strings at `key`. Errors: corrupt (absent or of another type).

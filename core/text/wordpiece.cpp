@@ -60,18 +60,16 @@ Result<WordPiece> WordPiece::create(const gguf::File& file, const Vocabulary& vo
         return Error{ErrorKind::corrupt, fmt::format("{}: the vocabulary has no unknown token", file.name()),
                      "convert the model again"};
     }
-    WordPiece made(vocabulary, *unknown);
-    for (TokenId token = 0; token < vocabulary.names.size(); ++token)
-        made.longest_name_bytes_ = std::max(made.longest_name_bytes_, vocabulary.names[token].size());
-    return made;
+    return WordPiece(vocabulary, *unknown);
 }
 
 Status WordPiece::encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const {
     std::u32string word;
     std::u32string parts;
-    const auto end_word = [&] {
-        append_word(word, tokens);
+    const auto end_word = [&]() -> Status {
+        ETNA_CHECK(append_word(word, budget, tokens));
         word.clear();
+        return {};
     };
     while (!text.empty()) {
         if (budget.is_over())
@@ -80,14 +78,14 @@ Status WordPiece::encode(std::string_view text, TokenizeBudget& budget, std::vec
         if (!character || *character == 0 || *character == replacement)
             continue;
         if (is_space(*character)) {
-            end_word();
+            ETNA_CHECK(end_word());
             continue;
         }
         if (is_other(*character))
             continue;
         const bool is_alone = is_ideograph(*character);
         if (is_alone)
-            end_word();
+            ETNA_CHECK(end_word());
         parts.clear();
         append_decomposed(*character, parts);
         for (const char32_t part : parts) {
@@ -95,42 +93,55 @@ Status WordPiece::encode(std::string_view text, TokenizeBudget& budget, std::vec
                 continue;
             const bool is_symbol = stands_alone(part);
             if (is_symbol)
-                end_word();
+                ETNA_CHECK(end_word());
             if (word.size() <= word_characters_max)
                 word += to_lower(part);
             if (is_symbol)
-                end_word();
+                ETNA_CHECK(end_word());
         }
         if (is_alone)
-            end_word();
+            ETNA_CHECK(end_word());
     }
-    end_word();
+    ETNA_CHECK(end_word());
     return {};
 }
 
-void WordPiece::append_word(const std::u32string& word, std::vector<TokenId>& tokens) const {
+Status WordPiece::append_word(const std::u32string& word, TokenizeBudget& budget,
+                              std::vector<TokenId>& tokens) const {
     if (word.empty())
-        return;
+        return {};
     std::string text(space_mark);
     for (const char32_t character : word)
         append_utf8(text, character);
+    if (!budget.may_extend(tokens, text.size() - space_mark.size()))
+        return TokenizeBudget::no_memory();
     const std::size_t before = tokens.size();
     for (std::size_t begin = 0; begin < text.size() && word.size() <= word_characters_max;) {
         // In a token that starts a word, a character follows the mark.
         const std::size_t shortest = begin == 0 ? space_mark.size() + 1 : 1;
         std::optional<TokenId> token;
-        std::size_t bytes = std::min(longest_name_bytes_, text.size() - begin);
-        for (; bytes >= shortest && !token; --bytes)
-            token = vocabulary_->find_text(std::string_view(text).substr(begin, bytes));
+        std::size_t token_end = begin;
+        SortedNames::Prefix prefix = names_.all();
+        for (std::size_t end = begin; end < text.size() && !prefix.is_empty();) {
+            if (budget.is_over())
+                return TokenizeBudget::error();
+            prefix = names_.extended(prefix, text[end++]);
+            const auto value = names_.value_at(prefix);
+            if (!value || prefix.bytes < shortest)
+                continue;
+            token = value;
+            token_end = end;
+        }
         if (!token) {
             tokens.resize(before);
             break;
         }
         tokens.push_back(*token);
-        begin += bytes + 1;
+        begin = token_end;
     }
     if (tokens.size() == before)
         tokens.push_back(unknown_);
+    return {};
 }
 
 } // namespace etna::text

@@ -18,20 +18,21 @@ namespace etna::text {
 /// thread-safe.
 class WordPiece {
 public:
-    /// Borrows `vocabulary`, which must not move. Errors: corrupt (no unknown token).
+    /// Errors: corrupt (no unknown token).
     static Result<WordPiece> create(const gguf::File& file, const Vocabulary& vocabulary);
 
     /// Appends the tokens of `text`, which holds no special tokens. Invalid UTF-8 is removed. Errors:
-    /// cancelled (`budget` is over).
+    /// cancelled (`budget` is over), out_of_memory (`budget` refuses memory for the tokens).
     Status encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 
 private:
-    WordPiece(const Vocabulary& vocabulary, TokenId unknown) : vocabulary_(&vocabulary), unknown_(unknown) {}
-    void append_word(const std::u32string& word, std::vector<TokenId>& tokens) const;
+    WordPiece(const Vocabulary& vocabulary, TokenId unknown)
+        : names_(vocabulary.text_names()), unknown_(unknown) {}
+    Status append_word(const std::u32string& word, TokenizeBudget& budget,
+                       std::vector<TokenId>& tokens) const;
 
-    const Vocabulary* vocabulary_;
+    SortedNames names_;
     TokenId unknown_;
-    std::size_t longest_name_bytes_ = 0;
 };
 
 } // namespace etna::text

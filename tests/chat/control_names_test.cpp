@@ -45,6 +45,7 @@ std::vector<std::string> tokens_of(const std::string& text, const std::vector<st
     SpecialMatcher matcher;
     for (std::size_t i = 0; i < names.size(); ++i)
         matcher.add(names[i], static_cast<TokenId>(i));
+    matcher.finish();
     std::vector<std::string> tokens;
     for (auto match = matcher.find(text, 0, barriers); match;
          match = matcher.find(text, match->end, barriers))

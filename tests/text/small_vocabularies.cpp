@@ -3,6 +3,7 @@
 #include "core/text/byte_alphabet.hpp"
 #include "tests/support/gguf_writer.hpp"
 
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -87,6 +88,47 @@ SmallVocabulary small_unigram() {
     return vocabulary;
 }
 
+std::vector<uint8_t> character_map_of(const std::vector<uint32_t>& units, const std::string& texts) {
+    const auto trie_bytes = static_cast<uint32_t>(units.size() * sizeof(uint32_t));
+    std::vector<uint8_t> bytes(sizeof trie_bytes + trie_bytes + texts.size());
+    std::memcpy(bytes.data(), &trie_bytes, sizeof trie_bytes);
+    std::memcpy(bytes.data() + sizeof trie_bytes, units.data(), trie_bytes);
+    std::memcpy(bytes.data() + sizeof trie_bytes + trie_bytes, texts.data(), texts.size());
+    return bytes;
+}
+
+std::vector<uint8_t> character_map_of(const std::map<std::string, std::string>& rules) {
+    std::vector<uint32_t> units(256);
+    std::string texts;
+    const auto link = [&](uint32_t node, uint32_t to) { // the children of `node` are at `to` + label
+        units[node] |= (node ^ to) >> 8 << 10 | 0x200;  // the offset counts 256
+    };
+    uint32_t next = 256;
+    link(0, next);
+    std::map<std::string, uint32_t> node_of{{"", 0}};
+    std::map<std::string, uint32_t> children_of{{"", next}};
+    units.resize(next + 256);
+    for (const auto& [from, to] : rules) {
+        for (std::size_t length = 1; length <= from.size(); ++length) {
+            const std::string prefix = from.substr(0, length);
+            if (node_of.contains(prefix))
+                continue;
+            const auto label = static_cast<uint8_t>(prefix.back());
+            const uint32_t node = children_of[from.substr(0, length - 1)] ^ label;
+            node_of[prefix] = node;
+            units[node] |= label;
+            next = static_cast<uint32_t>(units.size());
+            units.resize(units.size() + 256);
+            children_of[prefix] = next ^ (node & 0xFF);
+            link(node, children_of[prefix]);
+        }
+        units[node_of[from]] |= 1U << 8; // has a leaf, the child with label 0
+        units[children_of[from]] = static_cast<uint32_t>(texts.size()) | 0x80000000U;
+        texts += to + '\0';
+    }
+    return character_map_of(units, texts);
+}
+
 Result<text::Tokenizer> build(const SmallVocabulary& vocabulary) {
     GgufWriter writer;
     if (!vocabulary.architecture.empty())
@@ -107,6 +149,8 @@ Result<text::Tokenizer> build(const SmallVocabulary& vocabulary) {
         writer.add(fmt::format("tokenizer.ggml.{}_token_id", name), id);
     for (const auto& [name, flag] : vocabulary.flags)
         writer.add(fmt::format("tokenizer.ggml.{}", name), flag);
+    if (!vocabulary.character_map.empty())
+        writer.add_array("tokenizer.ggml.precompiled_charsmap", vocabulary.character_map);
     const Bytes bytes = writer.bytes();
     auto file = gguf::File::parse(bytes, "small.gguf");
     if (!file)

@@ -3,6 +3,7 @@
 #include "core/text/tokenizer.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct SmallVocabulary {
     std::vector<std::string> merges = {};
     std::vector<std::pair<std::string, uint32_t>> ids = {}; ///< {"bos", 1}: tokenizer.ggml.bos_token_id
     std::vector<std::pair<std::string, bool>> flags = {};   ///< {"add_bos_token", true}
+    std::vector<uint8_t> character_map = {};                ///< precompiled_charsmap
 
     TokenId add(std::string token, text::TokenType type = text::TokenType::normal, float score = 0);
 };
@@ -40,6 +42,13 @@ SmallVocabulary small_wordpiece();
 /// <s> <pad> </s> <unk>, then "\u2581" and pieces of "the", "a" and "b" with the scores of their lengths.
 /// Adds the space prefix.
 SmallVocabulary small_unigram();
+
+/// A trie's units and its texts as a precompiled_charsmap.
+std::vector<uint8_t> character_map_of(const std::vector<uint32_t>& units, const std::string& texts);
+
+/// A precompiled_charsmap of these rules, with a trie node for each prefix. The children of a node are at 256
+/// times its number, as far as 22 bits of offset reach.
+std::vector<uint8_t> character_map_of(const std::map<std::string, std::string>& rules);
 
 /// Writes the file in memory and reads it.
 Result<text::Tokenizer> build(const SmallVocabulary& vocabulary);

@@ -3,8 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
-#include <cstring>
-#include <map>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,47 +25,6 @@ Names names(const SmallVocabulary& vocabulary, std::string_view text,
     for (const TokenId token : *tokens)
         found.push_back(vocabulary.tokens[token]);
     return found;
-}
-
-/// Builds a precompiled_charsmap of these rules, with a trie node for each prefix. The children of a node are
-/// at 256 times its number, as far as 22 bits of offset reach.
-std::vector<std::byte> map_of(const std::map<std::string, std::string>& rules) {
-    std::vector<uint32_t> units(256);
-    std::string texts;
-    const auto link = [&](uint32_t node, uint32_t to) { // the children of `node` are at `to` + label
-        const uint32_t offset = node ^ to;
-        REQUIRE(offset % 256 == 0);
-        units[node] |= offset >> 8 << 10 | 0x200; // the offset counts 256
-    };
-    uint32_t next = 256;
-    link(0, next);
-    std::map<std::string, uint32_t> node_of{{"", 0}};
-    std::map<std::string, uint32_t> children_of{{"", next}};
-    units.resize(next + 256);
-    for (const auto& [from, to] : rules) {
-        for (std::size_t length = 1; length <= from.size(); ++length) {
-            const std::string prefix = from.substr(0, length);
-            if (node_of.contains(prefix))
-                continue;
-            const auto label = static_cast<uint8_t>(prefix.back());
-            const uint32_t node = children_of[from.substr(0, length - 1)] ^ label;
-            node_of[prefix] = node;
-            units[node] |= label;
-            next = static_cast<uint32_t>(units.size());
-            units.resize(units.size() + 256);
-            children_of[prefix] = next ^ (node & 0xFF);
-            link(node, children_of[prefix]);
-        }
-        units[node_of[from]] |= 1U << 8; // has a leaf, the child with label 0
-        units[children_of[from]] = static_cast<uint32_t>(texts.size()) | 0x80000000U;
-        texts += to + '\0';
-    }
-    const auto trie_bytes = static_cast<uint32_t>(units.size() * sizeof(uint32_t));
-    std::vector<std::byte> bytes(sizeof trie_bytes + trie_bytes + texts.size());
-    std::memcpy(bytes.data(), &trie_bytes, sizeof trie_bytes);
-    std::memcpy(bytes.data() + sizeof trie_bytes, units.data(), trie_bytes);
-    std::memcpy(bytes.data() + sizeof trie_bytes + trie_bytes, texts.data(), texts.size());
-    return bytes;
 }
 
 } // namespace
@@ -104,8 +63,8 @@ TEST_CASE("the file decides which end token a unigram text gets") {
 }
 
 TEST_CASE("a map of characters replaces the longest match") {
-    const auto bytes = map_of({{"A", "a"}, {"AB", "the"}, {"\u00e9", "e"}, {"\n", " "}, {"x", ""}});
-    const auto map = text::CharacterMap::create(bytes);
+    const auto bytes = character_map_of({{"A", "a"}, {"AB", "the"}, {"\u00e9", "e"}, {"\n", " "}, {"x", ""}});
+    const auto map = text::CharacterMap::create(std::as_bytes(std::span(bytes)));
     REQUIRE(map);
     const auto replaced = [&](std::string_view text) {
         const auto match = map->find(text);
@@ -122,7 +81,9 @@ TEST_CASE("a map of characters replaces the longest match") {
 }
 
 TEST_CASE("a damaged map of characters is refused, or matches nothing") {
-    const auto bytes = map_of({{"A", "a"}, {"AB", "the"}});
+    const auto made = character_map_of({{"A", "a"}, {"AB", "the"}});
+    const auto* const begin = reinterpret_cast<const std::byte*>(made.data());
+    const std::vector<std::byte> bytes(begin, begin + made.size());
     for (std::size_t size = 1; size < bytes.size(); size += 7) {
         const auto map = text::CharacterMap::create(ByteView(bytes).first(size));
         if (map)
