@@ -1,13 +1,17 @@
 #include "core/store/http_client.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/store/network_scope.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace etna::store {
 namespace {
@@ -73,6 +77,32 @@ bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+/// Returns the port of a proxy's address as libcurl reads it; 0 without a proxy.
+uint16_t proxy_port(const std::string& proxy) {
+    constexpr uint16_t port_by_default = 1080;
+    const Url url(curl_url());
+    if (proxy.empty() || !url ||
+        curl_url_set(url.get(), CURLUPART_URL, proxy.c_str(),
+                     CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+        return 0;
+    const std::string port = url_part(url.get(), CURLUPART_PORT);
+    if (port.empty())
+        return proxy.starts_with("https:") ? 443 : port_by_default;
+    return static_cast<uint16_t>(std::strtoul(port.c_str(), nullptr, 10));
+}
+
+uint16_t port_of(const sockaddr& address) {
+    if (address.sa_family == AF_INET)
+        return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    return address.sa_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+                                         : 0;
+}
+
+std::optional<NetworkScope> written_scope(const std::string& url) {
+    const Url parsed = url_of(url);
+    return parsed ? scope_of_host(url_part(parsed.get(), CURLUPART_HOST)) : std::nullopt;
+}
+
 Error redirect_refused(const std::string& from, std::string_view problem) {
     return {ErrorKind::unsupported, fmt::format("{}: {}", printable_url(from), problem),
             "the server or a proxy in between is at fault; check --hub and HTTPS_PROXY"};
@@ -131,7 +161,14 @@ struct HttpClient::Impl {
     const TextRequest* text_request = nullptr; ///< of exchange(); its response goes to `text`
     std::string text = {};
     bool has_enough = false;
+    std::size_t header_bytes = 0;
+    std::size_t unread_bytes = 0;
+    bool takes_problems = true; ///< x-error-... are recorded: the server is the one that was asked
+    NetworkScope scope_min = NetworkScope::host; ///< of the address that is connected to
+    uint16_t proxy = 0;                          ///< port of the proxy; 0: none
+    bool is_refused = false;                     ///< an address was of smaller scope
 
+    static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
     static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
     static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
@@ -141,11 +178,17 @@ struct HttpClient::Impl {
     void prepare_connection(const std::string& url);
     Result<HttpResponse> finish(CURLcode code, const std::string& url);
     Result<HttpResponse> send_once(const std::string& url);
+    [[nodiscard]] NetworkScope reached_scope(const std::string& url) const;
+    Result<HttpResponse> send_checked(const std::string& url);
 };
 
 std::size_t HttpClient::Impl::on_header(char* data, std::size_t size, std::size_t count, void* self) {
-    HttpResponse& response = static_cast<Impl*>(self)->response;
+    auto* impl = static_cast<Impl*>(self);
+    HttpResponse& response = impl->response;
     const std::string_view line(data, size * count);
+    impl->header_bytes += line.size();
+    if (impl->header_bytes > header_bytes_max)
+        return 0;
     if (line.starts_with("HTTP/")) // another response: after 100 Continue
         std::erase_if(response.headers, [](const auto& header) { return !header.first.starts_with("x-"); });
     const std::size_t colon = line.find(':');
@@ -153,7 +196,8 @@ std::size_t HttpClient::Impl::on_header(char* data, std::size_t size, std::size_
         return line.size();
     const std::string name = in_lower_case(without_blanks(line.substr(0, colon)));
     const std::string_view value = without_blanks(line.substr(colon + 1));
-    if (is_recorded(name) && value.size() <= header_value_bytes_max)
+    const bool is_problem = name.starts_with("x-error-");
+    if (is_recorded(name) && (!is_problem || impl->takes_problems) && value.size() <= header_value_bytes_max)
         response.headers.insert_or_assign(name, std::string(value));
     return line.size();
 }
@@ -172,8 +216,11 @@ std::size_t HttpClient::Impl::on_body(char* data, std::size_t size, std::size_t 
         impl->text.append(data, bytes);
         return bytes;
     }
-    if (impl->response.status / 100 != 2 || !impl->request->on_body)
-        return bytes;
+    if (impl->response.status / 100 != 2 || !impl->request->on_body) {
+        impl->unread_bytes += bytes;
+        impl->has_enough = impl->unread_bytes > unread_bytes_max;
+        return impl->has_enough ? 0 : bytes;
+    }
     const auto piece = std::as_bytes(std::span(data, bytes));
     impl->has_enough = impl->request->on_body(impl->response, piece) == BodyDemand::enough;
     return impl->has_enough ? 0 : bytes;
@@ -183,6 +230,19 @@ int HttpClient::Impl::on_progress(void* self, curl_off_t /*total*/, curl_off_t /
                                   curl_off_t /*up_now*/) {
     const auto* impl = static_cast<const Impl*>(self);
     return impl->is_stopped && impl->is_stopped() ? 1 : 0;
+}
+
+/// Opens the socket for a connection, if its address may be connected to.
+curl_socket_t HttpClient::Impl::on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address) {
+    auto* impl = static_cast<Impl*>(self);
+    const bool is_proxy = impl->proxy != 0 && port_of(address->addr) == impl->proxy;
+    const bool is_allowed =
+        purpose == CURLSOCKTYPE_IPCXN && (is_proxy || scope_of(address->addr) >= impl->scope_min);
+    if (!is_allowed) {
+        impl->is_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 Status HttpClient::Impl::check(const std::string& url) const {
@@ -201,11 +261,16 @@ void HttpClient::Impl::prepare_connection(const std::string& url) {
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.connect_limit.count()));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, slow_bytes_per_s);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.stall_limit.count()));
+    if (request != nullptr)
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT, static_cast<long>(request->time_limit.count()));
     // Set even if empty: libcurl would read the environment otherwise.
-    curl_easy_setopt(curl, CURLOPT_PROXY,
-                     (url.starts_with("https:") ? settings.https_proxy : settings.http_proxy).c_str());
+    const std::string& proxy_url = url.starts_with("https:") ? settings.https_proxy : settings.http_proxy;
+    curl_easy_setopt(curl, CURLOPT_PROXY, proxy_url.c_str());
+    proxy = proxy_port(proxy_url);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, &Impl::on_open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(curl, CURLOPT_NOPROXY, settings.no_proxy.c_str());
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     if (!settings.ca_file.empty())
@@ -249,6 +314,11 @@ Result<HttpResponse> HttpClient::Impl::finish(CURLcode code, const std::string& 
         response.retry_after = std::chrono::seconds(retry_after_s);
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && has_enough))
         return response;
+    if (header_bytes > header_bytes_max) {
+        return unsupported(fmt::format("{}: the headers of the response have more than {} bytes",
+                                       printable_url(url), header_bytes_max),
+                           "the server or a proxy in between is at fault; check --hub and HTTPS_PROXY");
+    }
     const auto failed = [&](ErrorKind kind, std::string_view hint) {
         return Error{kind, fmt::format("{}: {}", printable_url(url), in_lower_case(curl_easy_strerror(code))),
                      std::string(hint)};
@@ -279,9 +349,40 @@ Result<HttpResponse> HttpClient::Impl::send_once(const std::string& url) {
     response.status = 0;
     response.retry_after.reset();
     has_enough = false;
+    header_bytes = 0;
+    unread_bytes = 0;
+    is_refused = false;
     const CURLcode code = curl_easy_perform(easy.get());
     curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, nullptr); // `headers` ends here
     return finish(code, url);
+}
+
+/// Returns the scope of the server that the last response came from. Behind a proxy it is that of the address
+/// as written, and a name counts as public.
+NetworkScope HttpClient::Impl::reached_scope(const std::string& url) const {
+    char* address = nullptr;
+    long port = 0;
+    curl_easy_getinfo(easy.get(), CURLINFO_PRIMARY_IP, &address);
+    curl_easy_getinfo(easy.get(), CURLINFO_PRIMARY_PORT, &port);
+    const bool was_proxy = proxy != 0 && port == proxy;
+    const auto scope = was_proxy || address == nullptr ? written_scope(url) : scope_of_host(address);
+    return scope.value_or(NetworkScope::internet);
+}
+
+/// Sends a request, and raises `scope_min` to the scope of its server. Errors: those of get().
+Result<HttpResponse> HttpClient::Impl::send_checked(const std::string& url) {
+    constexpr std::string_view refusal = "a server redirects into a private network or to this machine";
+    if (written_scope(url).value_or(NetworkScope::internet) < scope_min)
+        return redirect_refused(url, refusal);
+    auto received = send_once(url);
+    if (!received && is_refused)
+        return redirect_refused(url, refusal);
+    ETNA_CHECK(received);
+    const NetworkScope scope = reached_scope(url);
+    if (scope < scope_min) // by a connection that was open before
+        return redirect_refused(url, refusal);
+    scope_min = scope;
+    return received;
 }
 
 HttpClient::HttpClient(HttpSettings settings, StopPoll is_stopped) : impl_(std::make_unique<Impl>()) {
@@ -299,9 +400,11 @@ Result<HttpResponse> HttpClient::get(const HttpRequest& request) {
     impl_->request = &request;
     impl_->text_request = nullptr;
     impl_->response = {};
+    impl_->scope_min = NetworkScope::host; // the user named this address
     std::string url = request.url;
     for (int redirects = 0;; ++redirects) {
-        ETNA_TRY(auto response, impl_->send_once(url));
+        impl_->takes_problems = origin_of(url) == origin_of(request.url);
+        ETNA_TRY(auto response, impl_->send_checked(url));
         if (!is_redirect(response.status))
             return response;
         if (redirects == redirects_max) {
@@ -316,6 +419,8 @@ Result<TextResponse> HttpClient::exchange(const TextRequest& request) {
     ETNA_CHECK(impl_->check(request.url));
     impl_->request = nullptr;
     impl_->text_request = &request;
+    impl_->scope_min = NetworkScope::host;
+    impl_->takes_problems = true;
     impl_->text.clear();
     impl_->response = {};
     ETNA_TRY(const auto response, impl_->send_once(request.url));

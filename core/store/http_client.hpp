@@ -27,7 +27,7 @@ struct HttpSettings {
     std::string no_proxy;          ///< hosts that are reached directly, separated by commas
     std::filesystem::path ca_file; ///< certificates to trust, in PEM; empty: the system's
     std::chrono::seconds connect_limit{20};
-    std::chrono::seconds stall_limit{30}; ///< without a byte
+    std::chrono::seconds stall_limit{30}; ///< with fewer than slow_bytes_per_s
 };
 
 /// Bytes of a file: `begin` included, `end` not.
@@ -44,6 +44,8 @@ struct HttpResponse;
 struct HttpRequest {
     std::string url;
     std::optional<ByteRange> range = {};
+    /// For the response of each server on the way; 0: none, for long files.
+    std::chrono::seconds time_limit{0};
     /// Receives the body of a 2xx response in pieces, after its status and headers; `enough` ends the
     /// transfer without an error. May be absent.
     std::function<BodyDemand(const HttpResponse& head, ByteView piece)> on_body = {};
@@ -89,16 +91,23 @@ class HttpClient {
 public:
     static constexpr int redirects_max = 8;
     static constexpr std::size_t text_bytes_max = 16 * mebibyte;
+    static constexpr std::size_t header_bytes_max = 256 * kibibyte; ///< of one response, with interim ones
+    static constexpr std::size_t unread_bytes_max = 64 * kibibyte;  ///< of a body that is not passed on
+    static constexpr long slow_bytes_per_s = 256;
 
     explicit HttpClient(HttpSettings settings, StopPoll is_stopped = {});
     HttpClient(HttpClient&&) noexcept;
     HttpClient& operator=(HttpClient&&) noexcept;
     ~HttpClient();
 
-    /// Follows redirects, up to redirects_max. Blocks until the response is complete. A status of 400 or more
-    /// is a response, not an error. Errors: unreachable (the host is unknown or does not answer), io (the
-    /// connection broke, stalled, or the body is shorter than announced), unsupported (a redirect that is
-    /// refused, or an untrusted certificate), cancelled.
+    /// Follows redirects, up to redirects_max. A server never redirects to an address of smaller scope than
+    /// its own (network_scope.hpp): a public one not into a private network or to this machine. The address
+    /// that is connected to decides, whatever the name resolves to; behind a proxy, the address that is
+    /// written. Blocks until the response is complete; ends a body that is not passed on after
+    /// unread_bytes_max. A status of 400 or more is a response, not an error. Errors: unreachable (the host
+    /// is unknown or does not answer), io (the connection broke, stalled, took longer than the limit, or the
+    /// body is shorter than announced), unsupported (a redirect that is refused, too many header bytes, or an
+    /// untrusted certificate), cancelled.
     Result<HttpResponse> get(const HttpRequest& request);
 
     /// Returns the response of any status with its body; follows no redirect. Blocks. Errors: those of get();

@@ -1,6 +1,7 @@
 #include "core/store/hub.hpp"
 
 #include "core/base/json.hpp"
+#include "core/base/utf8.hpp"
 #include "core/gguf/cursor.hpp"
 #include "core/gguf/foreign.hpp"
 #include "core/gguf/split.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -24,6 +26,9 @@ constexpr std::size_t page_bytes_max = 8 * mebibyte;
 constexpr std::size_t pages_max = 100;
 constexpr std::size_t files_max = 20'000;
 constexpr int listing_depth_max = 8;
+constexpr std::chrono::seconds page_time_max{120};
+constexpr std::chrono::seconds inspection_time_max{60};
+constexpr std::size_t reason_bytes_max = 300; ///< of a server's own words in an error
 constexpr uint64_t hub_file_bytes_max = 16ULL * 1024 * gibibyte;
 
 struct QuantisationBits {
@@ -362,11 +367,22 @@ bool is_web_page(const HttpResponse& head) {
     return type.starts_with("text/html") || type.starts_with("application/xhtml");
 }
 
+namespace {
+
+/// Returns a server's words as one short line of text.
+std::string printable_reason(std::string_view reason) {
+    std::string line = repaired_utf8(reason.substr(0, reason_bytes_max));
+    std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+    return reason.size() > reason_bytes_max ? line + " ..." : line;
+}
+
+} // namespace
+
 Error status_error(const HttpResponse& response, const std::string& url) {
     const std::string_view code = response.header("x-error-code");
     std::string message = fmt::format("{}: the server answers {}", printable_url(url), response.status);
     if (const std::string_view reason = response.header("x-error-message"); !reason.empty())
-        message += fmt::format(": {}", reason);
+        message += fmt::format(": {}", printable_reason(reason));
     constexpr int network_authentication_required = 511;
     if (response.status == network_authentication_required ||
         (response.status == 403 && code.empty() && is_web_page(response)))
@@ -425,7 +441,8 @@ Result<std::vector<HubFile>> Hub::list(const HubModel& model) {
             text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
             return text.size() > page_bytes_max ? BodyDemand::enough : BodyDemand::more;
         };
-        ETNA_TRY(const auto response, get({.url = url, .on_body = take}, [&] { text.clear(); }));
+        ETNA_TRY(const auto response,
+                 get({.url = url, .time_limit = page_time_max, .on_body = take}, [&] { text.clear(); }));
         if (text.size() > page_bytes_max)
             return corrupt_listing(fmt::format("a page has more than {} bytes", page_bytes_max));
         ETNA_TRY(auto found, parse_listing(text));
@@ -440,13 +457,18 @@ Result<std::vector<HubFile>> Hub::list(const HubModel& model) {
 }
 
 Result<RemoteFile> Hub::inspect(const std::string& url) {
+    constexpr ByteRange first_byte = {0, 1};
+    uint64_t received = 0;
     bool is_page = false;
     const auto skip = [&](const HttpResponse& head, ByteView piece) {
+        received += piece.size();
         is_page = is_web_page(head) ||
                   gguf::is_web_page({reinterpret_cast<const char*>(piece.data()), piece.size()});
-        return head.status == 206 ? BodyDemand::more : BodyDemand::enough;
+        return head.status == 206 && received <= first_byte.end ? BodyDemand::more : BodyDemand::enough;
     };
-    ETNA_TRY(const auto response, get({.url = url, .range = ByteRange{0, 1}, .on_body = skip}, [] {}));
+    ETNA_TRY(const auto response,
+             get({.url = url, .range = first_byte, .time_limit = inspection_time_max, .on_body = skip},
+                 [&] { received = 0; }));
     if (is_page)
         return web_page_error(
             fmt::format("{}: the server sends a web page instead of the file", printable_url(url)));

@@ -27,6 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view manifest_extension = ".json";
+/// Of a manifest's file: the limit of most file systems, less what a temporary name adds.
+constexpr std::size_t file_name_bytes_max = 255 - 8;
 
 Error cannot_write(Error error) {
     if (error.hint.empty())
@@ -206,8 +208,8 @@ Status ModelStore::put(const Manifest& manifest, Existing existing) const {
     Manifest dated = manifest;
     if (dated.created.empty())
         dated.created = now_text();
+    ETNA_CHECK(check(dated));
     const std::string text = manifest_text(dated);
-    ETNA_CHECK(parse_manifest(text, manifest.name)); // a manifest that is written must be readable
     ETNA_TRY(const StoreLock lock, StoreLock::take(root_));
     const fs::path path = manifest_path(manifest.name);
     const auto before = read(path);
@@ -230,6 +232,17 @@ Status ModelStore::put(const Manifest& manifest, Existing existing) const {
     if (before)
         ETNA_CHECK(remove_unused(blobs_of(*before)));
     return {};
+}
+
+Status ModelStore::check(const Manifest& manifest) const {
+    ETNA_CHECK(parse_manifest(manifest_text(manifest), manifest.name)); // it must be readable
+    const std::size_t bytes = manifest_path(manifest.name).filename().native().size();
+    if (bytes <= file_name_bytes_max)
+        return {};
+    return invalid_argument(
+        fmt::format("{}: as a file's name this has {} bytes, more than {}", gguf::backquoted(manifest.name),
+                    bytes, file_name_bytes_max),
+        "name the quantisation instead of the file, or download the file, and give its path");
 }
 
 Result<std::string> ModelStore::add_blob(ByteView bytes) const {

@@ -68,9 +68,13 @@ public:
     [[nodiscard]] StoredManifests list() const;
 
     /// Writes a manifest, dated now if it has no date. Removes the blobs of a replaced manifest that nothing
-    /// uses. Errors: invalid_argument (a name that exists), not_found (a blob is missing), corrupt (a member
-    /// out of its bounds), io.
+    /// uses. Errors: those of check(); invalid_argument (a name that exists), not_found (a blob is missing),
+    /// io.
     [[nodiscard]] Status put(const Manifest& manifest, Existing existing) const;
+
+    /// Checks that put() can write the manifest, apart from its blobs. Errors: invalid_argument (a name that
+    /// is too long for a file), corrupt (a member out of its bounds).
+    [[nodiscard]] Status check(const Manifest& manifest) const;
 
     /// Stores bytes, and returns their sha256. Errors: io.
     [[nodiscard]] Result<std::string> add_blob(ByteView bytes) const;

@@ -115,6 +115,18 @@ Result<PullPlan> plan_hub_pull(const HubModel& model, const PullOptions& options
     return plan;
 }
 
+/// Checks before the download that its manifest can be written. Errors: those of ModelStore::check().
+Status check_manifest(const PullPlan& plan, const fs::path& folder) {
+    Manifest manifest = {.name = plan.name, .source = plan.source, .files = {}};
+    for (const PullFile& file : plan.files) {
+        const std::string& sum = file.download.sha256;
+        manifest.files.push_back({.sha256 = sum.empty() ? Sha256().hex() : sum,
+                                  .bytes = file.download.bytes,
+                                  .file_name = file.path});
+    }
+    return ModelStore(folder).check(manifest);
+}
+
 /// The name of a file whose sum is not known before it is complete.
 std::string unnamed_blob(const UrlModel& model) {
     constexpr std::size_t digits = 16;
@@ -179,6 +191,7 @@ Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options) {
     const auto* model = std::get_if<HubModel>(&name);
     ETNA_TRY(auto plan, model != nullptr ? plan_hub_pull(*model, options, remote_hub)
                                          : plan_url_pull(std::get<UrlModel>(name), options, remote_hub));
+    ETNA_CHECK(check_manifest(plan, options.folder));
     add_sizes(plan, options.folder);
     return plan;
 }

@@ -283,3 +283,22 @@ TEST_CASE("writers in two processes and a reader see complete manifests only") {
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
 }
+
+TEST_CASE("a name that is too long for a file is refused before anything is written") {
+    const Store store;
+    const std::string sum = store.add("weights");
+    for (const bool is_long : {false, true}) {
+        const std::string path = std::string(is_long ? 250 : 150, 'x') + ".gguf";
+        const auto manifest = manifest_of("hf.co/user/repo:" + path, sum, 7);
+        CHECK(store.models.check(manifest).has_value() != is_long);
+        CHECK(store.models.put(manifest, store::Existing::refuse).has_value() != is_long);
+    }
+    const auto slashes =
+        manifest_of("hf.co/user/repo:" + with(std::string(160, '/'), "//", "a/") + "x.gguf", sum, 7);
+    CHECK(!store.models.check(slashes)); // each slash is three characters
+    const auto refused =
+        store.models.check(manifest_of("hf.co/u/r:" + std::string(300, 'x') + ".gguf", sum, 7));
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::invalid_argument);
+    CHECK(has_text(refused.error().message, "as a file's name this has"));
+}
