@@ -26,7 +26,10 @@ constexpr std::array<std::string_view, 10> variables = {
 Result<ChatTemplate> ChatTemplate::create(std::string_view text, SpecialText special) {
     ETNA_TRY(auto parsed, jinja::Template::create(text));
     ChatTemplate chat_template(std::move(parsed), text, std::move(special));
+    uint64_t probe_work = probe_work_max;
+    chat_template.probe_work_ = &probe_work;
     chat_template.capabilities_ = probe_capabilities(chat_template);
+    chat_template.probe_work_ = nullptr;
     return chat_template;
 }
 
@@ -85,7 +88,8 @@ Result<std::string> ChatTemplate::render_variables(const Value& request, int64_t
     jinja::Input input = {.variables = {{"add_generation_prompt", Value(true)},
                                         {"bos_token", Value(special_.bos)},
                                         {"eos_token", Value(special_.eos)}},
-                          .now_unix_s = now_unix_s};
+                          .now_unix_s = now_unix_s,
+                          .work_left = probe_work_};
     for (const std::string_view name : variables) {
         if (const Value* const member = find_member(request, name))
             input.variables.emplace_back(name, *member);

@@ -75,6 +75,10 @@ struct TemplateCapabilities {
 /// thread-safe; copies are cheap.
 class ChatTemplate {
 public:
+    /// Work of all probes together, in the unit of jinja::Limits::work; some tenths of a second. A template
+    /// that needs more has only the capabilities that were found before.
+    static constexpr uint64_t probe_work_max = 200'000'000;
+
     /// Parses the template and probes it with a few small conversations. Errors: corrupt, unsupported, as
     /// jinja::Template::create().
     static Result<ChatTemplate> create(std::string_view text, SpecialText special);
@@ -116,6 +120,7 @@ private:
     SpecialText special_;
     std::shared_ptr<const ControlNames> control_names_;
     TemplateCapabilities capabilities_;
+    uint64_t* probe_work_ = nullptr; ///< that the probes have left; null after create()
 };
 
 } // namespace etna::chat

@@ -30,9 +30,12 @@ Machine::~Machine() {
 
 Status Machine::spend(uint64_t bytes) {
     work_ += std::min(bytes, limits_.work);
-    if (work_ <= limits_.work)
-        return {};
-    return limit_error("the template exceeds its work limit");
+    bool is_within = work_ <= limits_.work;
+    if (work_left_ != nullptr) {
+        is_within = is_within && bytes <= *work_left_;
+        *work_left_ -= std::min(bytes, *work_left_);
+    }
+    return is_within ? Status() : limit_error("the template exceeds its work limit");
 }
 
 Status Machine::reserve(std::size_t bytes) {

@@ -83,12 +83,14 @@ Status check_hashable(const Value& key);
 /// that all memory is accounted for. Not thread-safe; outlives all values it creates.
 class Machine {
 public:
-    Machine(const Limits& limits, int64_t now_unix_s) : limits_(limits), now_unix_s_(now_unix_s) {}
+    /// `work_left`: see Input.
+    Machine(const Limits& limits, int64_t now_unix_s, uint64_t* work_left = nullptr)
+        : limits_(limits), now_unix_s_(now_unix_s), work_left_(work_left) {}
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
     ~Machine();
 
-    /// Charges `bytes` of work. Error: unsupported, if the limit is exceeded.
+    /// Charges `bytes` of work. Error: unsupported, if a limit is exceeded.
     Status spend(uint64_t bytes);
     /// Checks that `bytes` more fit the memory limit. Error: unsupported.
     [[nodiscard]] Status room_for(std::size_t bytes) const;
@@ -138,6 +140,7 @@ private:
     int64_t now_unix_s_;
     Memory memory_;
     uint64_t work_ = 0;
+    uint64_t* work_left_; ///< borrowed; null: none is shared
     std::size_t levels_ = 0;
     std::vector<std::function<void()>> clearers_; ///< each clears a retained value
 };

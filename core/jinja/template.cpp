@@ -26,7 +26,7 @@ Result<Template> Template::create(std::string_view text, const Limits& limits) {
 }
 
 Result<std::string> Template::render(const Input& input) const {
-    Machine machine(limits_, input.now_unix_s);
+    Machine machine(limits_, input.now_unix_s, input.work_left);
     const auto context = [&]() -> Result<Value> {
         std::vector<Dict::Entry> entries;
         for (const auto& [name, value] : input.variables) {

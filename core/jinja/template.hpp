@@ -17,6 +17,9 @@ struct Block;
 struct Input {
     std::vector<std::pair<std::string, Value>> variables; ///< `messages`, `tools`, `bos_token`, ...
     int64_t now_unix_s = 0;                               ///< time for strftime_now(), UTC
+    /// Work (see Limits::work) that this rendering shares with others, and is charged to; borrowed. Null: the
+    /// rendering has the limit of the template alone.
+    uint64_t* work_left = nullptr;
 };
 
 /// A Jinja chat template, rendered as in Hugging Face's transformers: sandboxed Jinja 3.1 with trim_blocks,

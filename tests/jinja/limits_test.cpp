@@ -145,3 +145,21 @@ TEST_CASE("every prefix of a template is parsed or refused") {
         CHECK((message.empty() || message.compare(0, 9, "template:") == 0));
     }
 }
+
+TEST_CASE("renderings that share work have it together, and each its own limit") {
+    const auto chat = Template::create("{% for i in range(1000) %}{% set x = i %}{% endfor %}done");
+    REQUIRE(chat);
+    uint64_t work = 100'000'000;
+    const uint64_t before = work;
+    CHECK(chat->render({.variables = {}, .work_left = &work}).value() == "done");
+    const uint64_t cost = before - work;
+    CHECK(cost >= 1000 * step_work);
+    work = cost + cost / 2;
+    CHECK(chat->render({.variables = {}, .work_left = &work}));
+    const auto second = chat->render({.variables = {}, .work_left = &work});
+    REQUIRE(!second);
+    CHECK(second.error().kind == ErrorKind::unsupported);
+    CHECK(mentions(second.error().message, "work limit"));
+    CHECK(work == 0);
+    CHECK(chat->render({}).value() == "done"); // shares none
+}
