@@ -72,12 +72,12 @@ ApiError api_error(const Error& error) {
     case ErrorKind::out_of_memory:
     case ErrorKind::cancelled:
     case ErrorKind::no_device:
+    case ErrorKind::io: // a file that is being replaced, a disk that is full
         return {.status = 503,
-                .message = error.message,
+                .message = strip_directories(error.message),
                 .type = "server_error",
                 .code = std::string(to_string(error.kind)),
                 .retry_after_s = lost_retry_s};
-    case ErrorKind::io:
     case ErrorKind::corrupt:
     case ErrorKind::internal:
         break;

@@ -33,6 +33,13 @@ HttpReply state_reply(int status, std::string_view state) {
     return {.status = status, .body = dump_json({{"status", state}}) + "\n"};
 }
 
+/// As llama.cpp's server while it loads its model: today's form, and the status of older versions.
+HttpReply loading_reply() {
+    constexpr int unavailable = 503;
+    const Json error = {{"code", unavailable}, {"message", loading_message}, {"type", "unavailable_error"}};
+    return {.status = unavailable, .body = dump_json({{"error", error}, {"status", "loading model"}}) + "\n"};
+}
+
 /// GET /live.
 ApiResult<HttpReply> show_liveness(Service& /*service*/, const HttpRequest& /*request*/,
                                    const Call& /*call*/) {
@@ -43,8 +50,8 @@ ApiResult<HttpReply> show_liveness(Service& /*service*/, const HttpRequest& /*re
 /// could not be opened.
 ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     switch (service.state.load()) {
-    case ServiceState::starting:
-        return state_reply(503, "starting");
+    case ServiceState::loading:
+        return loading_reply();
     case ServiceState::draining:
         return state_reply(503, "draining");
     case ServiceState::ready:
@@ -389,7 +396,7 @@ Json operation(const Route& route) {
     Json responses = {{"200", description("success")}, {"4XX", description("client error")}};
     if (route.access == RouteAccess::guarded) {
         responses["401"] = description("missing or invalid API key");
-        responses["503"] = description("the server is starting or draining");
+        responses["503"] = description("the server is loading its models or draining");
     }
     Json json = {{"operationId", operation_id(route)},
                  {"summary", route.summary},

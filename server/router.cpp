@@ -222,10 +222,10 @@ std::optional<ApiError> Router::check_state() const {
     if (state == ServiceState::ready)
         return std::nullopt;
     return ApiError{.status = 503,
-                    .message = state == ServiceState::starting ? "the server is starting"
-                                                               : "the server is shutting down",
+                    .message = state == ServiceState::loading ? std::string(loading_message)
+                                                              : "the server is shutting down",
                     .type = "server_error",
-                    .code = state == ServiceState::starting ? "starting" : "draining",
+                    .code = state == ServiceState::loading ? "loading" : "draining",
                     .retry_after_s = retry_s};
 }
 

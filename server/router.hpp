@@ -12,6 +12,9 @@
 
 namespace etna::server {
 
+/// The message of a 503 before the server is ready, as llama.cpp's.
+constexpr std::string_view loading_message = "Loading model";
+
 /// Converts an error to a response in the format of an API.
 using WriteError = HttpReply (*)(const HttpRequest& request, const ApiError& error);
 

@@ -5,6 +5,7 @@
 #include "server/log_line.hpp"
 
 #include <algorithm>
+#include <future>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -157,21 +158,49 @@ std::size_t Server::requests() const {
     return requests;
 }
 
-ShutdownResult Server::run(const std::function<bool()>& should_stop) {
-    service_.state = ServiceState::ready; // first: waiting connections would get "starting"
+void Server::trim_heap() {
+    for (const auto& listener : listeners_)
+        listener->trim_heap();
+}
+
+/// Prepares on another thread, then answers requests. Returns false if the server is not to run.
+bool Server::start(const std::function<bool()>& should_stop, const StartUp& start_up) {
+    if (start_up.prepare) {
+        std::promise<bool> prepared;
+        std::future<bool> result = prepared.get_future();
+        std::thread preparing([&] { prepared.set_value(start_up.prepare()); });
+        while (result.wait_for(stop_poll) != std::future_status::ready)
+            trim_heap();
+        preparing.join();
+        if (!result.get() || should_stop())
+            return false;
+    }
+    service_.state = ServiceState::ready;
     if (batches_ != nullptr) {
         batches_->start(service_,
                         [router = &router_](const HttpRequest& request) { return router->answer(request); });
     }
+    return !start_up.on_ready || start_up.on_ready();
+}
+
+ShutdownResult Server::run(const std::function<bool()>& should_stop, const StartUp& start_up) {
+    if (!start_up.prepare)
+        service_.state = ServiceState::ready; // first: waiting connections would get "Loading model"
     std::vector<std::thread> serving;
     serving.reserve(listeners_.size());
     for (const auto& listener : listeners_)
         serving.emplace_back([one = listener.get()] { one->run(); });
-    while (!should_stop()) {
-        for (const auto& listener : listeners_)
-            listener->trim_heap();
+    const bool is_started = start(should_stop, start_up);
+    while (is_started && !should_stop()) {
+        trim_heap();
         std::this_thread::sleep_for(stop_poll);
     }
+    const ShutdownResult result = shut_down(serving);
+    return is_started || should_stop() ? result : ShutdownResult::not_started;
+}
+
+/// Drains, cancels and breaks what runs, and ends the listeners' threads.
+ShutdownResult Server::shut_down(std::vector<std::thread>& serving) {
     const auto report = [&](std::string_view what) {
         service_.log(
             event_line(service_.options.log_format, fmt::format("{} requests {}", requests(), what)));

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace etna::server {
@@ -31,9 +32,19 @@ struct ServerOptions {
 /// The outcome of Server::run().
 enum class ShutdownResult : uint8_t {
     clean,
+    not_started, ///< a function of StartUp returned false
     /// Threads are still running requests or loading a model: destroying the server or the models waits for
     /// them, ending the process does not.
     abandoned,
+};
+
+/// The work between listening and answering. Either function may be empty; false ends the server.
+struct StartUp {
+    /// Runs on a thread of its own while requests get 503, and GET /health reports that models are loading.
+    /// It should return soon once run()'s `should_stop` returns true.
+    std::function<bool()> prepare = {};
+    /// Runs when requests are answered.
+    std::function<bool()> on_ready = {};
 };
 
 /// The HTTP server for a set of models. Never ends the process and prints nothing: messages go to `log`.
@@ -49,15 +60,18 @@ public:
     [[nodiscard]] const Persistence& persistence() const { return *persistence_; }
     [[nodiscard]] bool asks_for_key() const { return !service_.options.access.api_keys.empty(); }
 
-    /// Serves until `should_stop` returns true, polled ten times a second; then refuses new requests and lets
-    /// running ones finish within the drain timeout. After it, the rest are cancelled, then their connections
-    /// are broken, and those that react to neither are abandoned. Blocks; returns within the drain timeout
-    /// and some seconds once `should_stop` is true.
-    [[nodiscard]] ShutdownResult run(const std::function<bool()>& should_stop);
+    /// Starts up, and serves until `should_stop` returns true, polled ten times a second; then refuses new
+    /// requests and lets running ones finish within the drain timeout. After it, the rest are cancelled, then
+    /// their connections are broken, and those that react to neither are abandoned. Blocks; returns within
+    /// the drain timeout and some seconds once `should_stop` is true.
+    [[nodiscard]] ShutdownResult run(const std::function<bool()>& should_stop, const StartUp& start_up = {});
 
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
 
+    bool start(const std::function<bool()>& should_stop, const StartUp& start_up);
+    void trim_heap();
+    ShutdownResult shut_down(std::vector<std::thread>& serving);
     Status open_exporter();
     Status open_listeners();
     ConnectionHandlers handlers();

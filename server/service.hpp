@@ -61,7 +61,11 @@ namespace tracing {
 class SpanExporter;
 }
 
-enum class ServiceState : uint8_t { starting, ready, draining };
+enum class ServiceState : uint8_t {
+    loading, ///< files are inspected and pinned models loaded
+    ready,
+    draining,
+};
 
 /// State shared by all endpoints. Thread-safe.
 struct Service {
@@ -72,7 +76,7 @@ struct Service {
     batch::Batches* batches = nullptr;               ///< borrowed; null: no files and batches are stored
     const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
     tracing::SpanExporter* exporter = nullptr;       ///< borrowed; null: requests are not traced
-    std::atomic<ServiceState> state{ServiceState::starting};
+    std::atomic<ServiceState> state{ServiceState::loading};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers are truncated
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
     /// One line for the operator, as in server/log_line.hpp.

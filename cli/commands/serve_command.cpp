@@ -26,6 +26,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -334,8 +335,9 @@ open_kv_events(const ServeOptions& options, ServerLog& log, server::Models::Opti
 }
 
 /// Loads the pinned models. Blocking. Errors: invalid_argument (not served; or they leave no room for the
-/// others), and those of loading.
-Status load_pinned(const ServeOptions& options, server::Models& models) {
+/// others), cancelled, and those of loading.
+Status load_pinned(const ServeOptions& options, server::Models& models,
+                   const generate::CancelPoll& is_interrupted) {
     std::set<std::string> names;
     for (const std::string& name : options.pinned) {
         const auto found = models.find_or_add(name);
@@ -355,8 +357,24 @@ Status load_pinned(const ServeOptions& options, server::Models& models) {
             "raise --models-max, or pin fewer models");
     }
     for (const std::string& name : names)
-        ETNA_CHECK(models.acquire(name));
+        ETNA_CHECK(models.acquire(name, is_interrupted));
     return {};
+}
+
+/// Inspects the models' files and loads the pinned ones. Blocking. Errors: those of check_template() and
+/// load_pinned(); cancelled.
+Status prepare_models(const ServeOptions& options, server::Models& models, ServerLog& log,
+                      const generate::CancelPoll& is_interrupted) {
+    models.inspect(is_interrupted);
+    if (is_interrupted())
+        return Error{ErrorKind::cancelled, "the server was stopped before it was ready"};
+    const bool has_model = !models.list().empty();
+    ETNA_CHECK(check_template(options.model, has_model));
+    if (!has_model) {
+        log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
+                             options.models_folder.string()));
+    }
+    return load_pinned(options, models, is_interrupted);
 }
 
 Status check_folder(const std::filesystem::path& folder) {
@@ -415,12 +433,6 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     server::Models models(
         std::move(listed), loader_with(options.model),
         [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
-    const bool has_model = !models.list_inspected().empty();
-    ETNA_CHECK(check_template(options.model, has_model));
-    if (!has_model) {
-        log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
-                             options.models_folder.string()));
-    }
     if (options.grants_store) {
         server_options.service.store = {
             .folder = models_folder(environment.variables),
@@ -431,7 +443,6 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
                     [&] { return is_stopped() || (is_interrupted && is_interrupted()); }, report);
             }};
     }
-    ETNA_CHECK(load_pinned(options, models));
     ETNA_TRY(const auto server, server::Server::open(server_options, models,
                                                      [&log](std::string_view line) { log.write(line); }));
     const bool is_local = server::is_loopback(access.host);
@@ -441,26 +452,42 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     if (!access.client_header.empty() && !access.api_keys.empty())
         log.warn("--client-header has no effect, because API keys are set and identify the clients");
-    for (const std::string& line : startup_lines(options, devices, models, *server))
-        log.startup(line);
-    if (kv_events != nullptr) {
-        const std::string pod = pod_name(*options.kv_events, server->port());
-        log.startup(kv_events_line(*kv_events, pod));
-        kv_events->start(pod);
-    }
-    const auto announcement = ServerAnnouncement::publish(
-        runtime_folder(environment.variables),
-        {.url = local_address(options, server->port()),
-         .certificate = absolute_path(options.server.connection.tls_certificate)});
-    if (!announcement)
-        log.warn(announcement.error().message);
     is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
-    output.write(address_of(options, server->port()) + "\n");
-    if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
-        return output.error();
-    if (server->run(is_interrupted) == server::ShutdownResult::abandoned)
+    Status status;
+    std::optional<ServerAnnouncement> announcement;
+    const auto announce = [&]() -> Status {
+        for (const std::string& line : startup_lines(options, devices, models, *server))
+            log.startup(line);
+        if (kv_events != nullptr) {
+            const std::string pod = pod_name(*options.kv_events, server->port());
+            log.startup(kv_events_line(*kv_events, pod));
+            kv_events->start(pod);
+        }
+        auto published = ServerAnnouncement::publish(
+            runtime_folder(environment.variables),
+            {.url = local_address(options, server->port()),
+             .certificate = absolute_path(options.server.connection.tls_certificate)});
+        if (published) {
+            announcement.emplace(std::move(*published));
+        } else {
+            log.warn(published.error().message);
+        }
+        output.write(address_of(options, server->port()) + "\n");
+        // A program that waits for this line would wait forever.
+        return output.state() == OutputState::failed ? Status(output.error()) : Status();
+    };
+    const auto prepare = [&] {
+        status = prepare_models(options, models, log, is_interrupted);
+        return status.has_value();
+    };
+    const auto on_ready = [&] {
+        status = announce();
+        return status.has_value();
+    };
+    const auto end = server->run(is_interrupted, {.prepare = prepare, .on_ready = on_ready});
+    if (end == server::ShutdownResult::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // destructors would wait for the work, perhaps forever
-    return {};
+    return end == server::ShutdownResult::not_started ? status : Status();
 }
 
 /// Runs `etna serve`. Blocking.

@@ -1,7 +1,7 @@
 #include "server/models/models.hpp"
 
 #include "core/base/log.hpp"
-#include "server/api_error.hpp"
+#include "server/models/load_errors.hpp"
 #include "server/models/model_sources.hpp"
 
 #include <algorithm>
@@ -26,43 +26,8 @@ constexpr std::chrono::milliseconds watch_interval_min{5};
 constexpr std::chrono::milliseconds watch_interval_max{1000};
 constexpr std::chrono::hours no_watch_interval{1}; ///< while no model can become idle for long
 constexpr int watches_per_idle_max = 10;
-
-/// Whether the failure is transient, so that a later load may succeed.
-bool is_transient(ErrorKind kind) {
-    return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
-}
-
-void replace_all(std::string& text, const std::string& old, std::string_view with) {
-    for (std::size_t at = 0; !old.empty() && (at = text.find(old, at)) != std::string::npos;
-         at += with.size())
-        text.replace(at, old.size(), with);
-}
-
-/// Converts a load error of a served model for clients: local paths are replaced by the model's name, and a
-/// defect of the file or the server's options is not reported as a client error.
-Error error_for_client(Error error, const store::ModelSource& source, std::string_view name) {
-    replace_all(error.message, source.path.string(), name);
-    replace_all(error.message, (source.path.parent_path() / "").string(), "");
-    error.message = strip_directories(error.message);
-    if (error.kind == ErrorKind::invalid_argument) { // options that conflict
-        error.kind = ErrorKind::internal;
-        error.message = "the model cannot be loaded with the options of this server: " + error.message;
-    } else if (!is_transient(error.kind) && error.kind != ErrorKind::unsupported) {
-        error.kind = ErrorKind::corrupt;
-    }
-    return error;
-}
-
-/// Converts the error of a model that a client named: the name may be at fault, or the network.
-Error error_for_requester(Error error, const store::ModelSource& source, std::string_view name) {
-    const bool is_of_file = error.kind == ErrorKind::invalid_argument || error.kind == ErrorKind::corrupt;
-    if (is_of_file && !source.path.empty())
-        return error_for_client(std::move(error), source, name);
-    error.message = strip_directories(error.message);
-    if (error.message.find(name) == std::string::npos)
-        error.message = fmt::format("{}: {}", name, error.message);
-    return error;
-}
+/// Files that are inspected at a time.
+constexpr unsigned inspections_max = 4;
 
 Error no_loading_thread(const std::system_error& error) {
     return {ErrorKind::out_of_memory,
@@ -84,6 +49,14 @@ Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::M
         return Error{ErrorKind::out_of_memory, "out of memory for the model"};
     } catch (const std::system_error& error) {
         return no_loading_thread(error);
+    }
+}
+
+Result<ModelFacts> inspect_or_fail(const Models::Inspector& inspector, const store::ModelSource& source) {
+    try {
+        return inspector(source);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorKind::out_of_memory, "out of memory to read the model's file"};
     }
 }
 
@@ -125,7 +98,7 @@ std::vector<ModelListing> Models::list_inspected() {
     return list();
 }
 
-void Models::inspect() {
+void Models::inspect(const std::function<bool()>& is_cancelled) {
     std::vector<std::shared_ptr<Entry>> unknown;
     {
         const std::scoped_lock lock(mutex_);
@@ -135,15 +108,45 @@ void Models::inspect() {
                 unknown.push_back(entry);
         }
     }
-    for (const auto& entry : unknown) { // slow: outside the lock
-        const auto facts = inspector_(entry->listed.source);
-        const std::scoped_lock lock(mutex_);
-        if (facts) {
-            record_facts(*entry, *facts);
-        } else {
-            (void)record_failure(*entry, facts.error());
+    std::size_t next = 0; // guarded by mutex_
+    const auto work = [&] {
+        std::unique_lock lock(mutex_);
+        while (next < unknown.size() && !(is_cancelled && is_cancelled()))
+            inspect_one(*unknown[next++], lock);
+    };
+    const std::size_t threads_max = std::clamp(std::thread::hardware_concurrency(), 1U, inspections_max);
+    std::vector<std::thread> threads; // besides this one
+    while (threads.size() + 1 < std::min(threads_max, unknown.size())) {
+        try {
+            threads.emplace_back(work);
+        } catch (const std::system_error&) { // the others do its part
+            break;
         }
     }
+    work();
+    for (std::thread& thread : threads)
+        thread.join();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { // for other calls, which inspect some of them
+        return std::ranges::none_of(unknown, [](const auto& entry) { return entry->is_inspected_now; });
+    });
+}
+
+/// Inspects a file, unless another call does or did. Releases the lock during that time.
+void Models::inspect_one(Entry& entry, std::unique_lock<std::mutex>& lock) {
+    if (entry.is_inspected_now || entry.facts || entry.problem)
+        return;
+    entry.is_inspected_now = true;
+    lock.unlock();
+    const auto facts = inspect_or_fail(inspector_, entry.listed.source);
+    lock.lock();
+    entry.is_inspected_now = false;
+    if (facts) {
+        record_facts(entry, *facts);
+    } else {
+        (void)record_failure(entry, facts.error());
+    }
+    changed_.notify_all();
 }
 
 std::string Models::default_name() {
@@ -519,6 +522,8 @@ void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     }
     entry.facts = facts;
     entry.problem.reset();
+    if (!entry.listed.source.path.empty() && usable_names_.size() < usable_names_max)
+        usable_names_.insert(entry.name);
 }
 
 /// Returns the error for clients; logs it once per cause.
@@ -526,9 +531,10 @@ Error Models::record_failure(Entry& entry, const Error& error) {
     Error client_error = entry.is_requested ? error_for_requester(error, entry.listed.source, entry.name)
                                             : error_for_client(error, entry.listed.source, entry.name);
     failures_.write(entry.name, entry.listed, error);
-    if (!is_transient(client_error.kind))
+    if (!is_transient(error.kind))
         entry.problem = client_error.message;
-    return client_error;
+    const bool was_usable = usable_names_.contains(entry.name) && is_of_file(error.kind);
+    return was_usable ? changed_file(client_error, entry.name) : client_error;
 }
 
 /// Releases the lock during the load; unloads idle models while memory is short.

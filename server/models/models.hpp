@@ -78,6 +78,8 @@ public:
 
     /// Models that requests named and that stay in the list; the one named first leaves it if there are more.
     static constexpr std::size_t requested_max = 256;
+    /// Names whose files are known to have been usable.
+    static constexpr std::size_t usable_names_max = 10'000;
 
     struct Options {
         std::vector<NamedSource> named = {};
@@ -112,8 +114,11 @@ public:
     /// The same, after inspect(). Blocks.
     [[nodiscard]] std::vector<ModelListing> list_inspected();
 
-    /// Inspects the files not inspected yet, so that their listings are complete. Blocks.
-    void inspect();
+    /// Inspects the files not inspected yet, several at a time, so that their listings are complete. Blocks.
+    void inspect() { inspect({}); }
+
+    /// The same; skips the remaining files once `is_cancelled` returns true, which several threads call.
+    void inspect(const std::function<bool()>& is_cancelled);
 
     /// The first configured model, else the first of the folder by name; empty if there is none. Known-broken
     /// files come last.
@@ -135,7 +140,8 @@ public:
     /// load is queued until the least recently used model is idle and can be unloaded; later requests for
     /// that model, after a grace period, queue after it. If memory is short, by `memory_bytes_max` or on the
     /// device, idle models are unloaded until it suffices, before experts of this one are placed in host
-    /// memory. Errors: not_found (no such name), cancelled, out_of_memory, no_device, device_lost,
+    /// memory. Errors: io (the file was usable before, and is not now),
+    /// not_found (no such name), cancelled, out_of_memory, no_device, device_lost,
     /// unsupported (not a model that etna supports), and corrupt for any other file error. Messages do not
     /// contain local file names, because they go to clients; the full ones go to the log, once per cause
     /// until the model loads or its file changes.
@@ -180,6 +186,7 @@ private:
         std::weak_ptr<const generate::Model> leaving = {}; ///< after unload(), while a request holds it
         std::optional<ModelFacts> facts = {};
         std::optional<std::string> problem = {};
+        bool is_inspected_now = false;
         Clock::time_point last_used = {}; ///< when a request for it began
         Clock::time_point last_busy = {}; ///< when unload_idle() last saw it in use, or it was loaded
         std::optional<std::chrono::milliseconds> idle_max = {}; ///< while it is loaded
@@ -212,7 +219,8 @@ private:
     void release(std::vector<Handle> models, std::unique_lock<std::mutex>& lock);
     void watch_idle_models();
     std::chrono::milliseconds unload_idle(std::unique_lock<std::mutex>& lock);
-    static void record_facts(Entry& entry, const ModelFacts& facts);
+    void inspect_one(Entry& entry, std::unique_lock<std::mutex>& lock);
+    void record_facts(Entry& entry, const ModelFacts& facts);
     Error record_failure(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
     [[nodiscard]] bool has_room();
@@ -232,6 +240,7 @@ private:
     std::vector<std::weak_ptr<const generate::Model>> retired_models_; ///< of retired entries, still in use
     std::deque<std::string> requested_; ///< names of the entries that requests added, oldest first
     FailureLog failures_;
+    std::set<std::string, std::less<>> usable_names_; ///< of entries whose files were usable once
     std::size_t loading_ = 0;
     std::size_t releasing_ = 0; ///< calls of release(), whose memory is not free yet
     std::optional<Clock::time_point> last_scan_;

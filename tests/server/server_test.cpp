@@ -136,3 +136,59 @@ TEST_CASE("errors for clients contain no paths of models") {
         CHECK(!contains(text, "secret"));
     }
 }
+
+TEST_CASE("while the server prepares, /health says that it loads, and requests get 503 with Retry-After") {
+    Models models(one_model(),
+                  [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
+    auto server = Server::open({.connection = {}, .service = {}, .drain_timeout = 200ms}, models,
+                               [](std::string_view) {});
+    REQUIRE(server.has_value());
+    std::atomic<bool> should_stop{false}, may_end{false}, is_ready{false};
+    const StartUp start_up = {.prepare =
+                                  [&] {
+                                      while (!may_end)
+                                          std::this_thread::sleep_for(1ms);
+                                      return true;
+                                  },
+                              .on_ready = [&] { return is_ready = true, true; }};
+    ShutdownResult end = ShutdownResult::abandoned;
+    std::thread thread([&] { end = (*server)->run([&] { return should_stop.load(); }, start_up); });
+    const auto ask = [&](const std::string& request) {
+        RawClient client((*server)->port());
+        client.send(request);
+        return client.read_all();
+    };
+    const std::string health = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    const std::string loading = ask(health);
+    CHECK(contains(loading, "HTTP/1.1 503 "));
+    CHECK(contains(loading, R"("status":"loading model")"));
+    CHECK(contains(loading, R"("message":"Loading model","type":"unavailable_error")"));
+    const std::string refused = ask(http_post(R"({"prompt": "a"})"));
+    CHECK(contains(refused, "HTTP/1.1 503 "));
+    CHECK(contains(refused, "Loading model"));
+    CHECK(contains(refused, "retry-after: "));
+    CHECK(contains(ask("GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), "200 OK"));
+    CHECK(!is_ready);
+    may_end = true;
+    CHECK(eventually([&] { return is_ready.load(); }));
+    CHECK(contains(ask(health), "200 OK"));
+    should_stop = true;
+    thread.join();
+    CHECK(end == ShutdownResult::clean);
+}
+
+TEST_CASE("a server whose preparation fails, or that is stopped during it, ends") {
+    for (const bool is_stopped : {false, true}) {
+        Models models(one_model(),
+                      [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
+        auto server = Server::open({.connection = {}, .service = {}, .drain_timeout = 200ms}, models,
+                                   [](std::string_view) {});
+        REQUIRE(server.has_value());
+        bool was_ready = false;
+        const auto end =
+            (*server)->run([&] { return is_stopped; },
+                           {.prepare = [] { return false; }, .on_ready = [&] { return was_ready = true; }});
+        CHECK(end == (is_stopped ? ShutdownResult::clean : ShutdownResult::not_started));
+        CHECK(!was_ready);
+    }
+}
