@@ -27,6 +27,9 @@ using FallbackSet = uint32_t;
 /// little as a smaller one.
 constexpr std::size_t renderings_max = 96;
 constexpr std::size_t sets_max = 1024;
+/// Work of all these outlines, in the unit of jinja::Limits::work: a hostile template must not delay a
+/// request much.
+constexpr uint64_t search_work_max = 1'000'000'000;
 
 bool has_calls(const std::vector<Turn>& messages) {
     return std::any_of(messages.begin(), messages.end(),
@@ -189,14 +192,15 @@ private:
 
     /// Returns the parts that the template drops from the outline with these fallbacks; empty if it refuses
     /// it, or if one of the further ones changes nothing.
-    [[nodiscard]] std::optional<std::vector<OutlinePart>> dropped_with(FallbackSet set) {
+    [[nodiscard]] std::optional<std::vector<OutlinePart>> dropped_with(FallbackSet set,
+                                                                       uint64_t* work_left = nullptr) {
         Turns turns = outline_->turns();
         const FallbackSet further = set & ~always_;
         if ((apply(set, turns) & further) != further)
             return std::nullopt;
         ++renderings_;
         const auto prompt = template_->render(request_value(turns, template_->capabilities()), now_unix_s_,
-                                              SpelledTokens::all);
+                                              SpelledTokens::all, work_left);
         if (!prompt)
             return std::nullopt;
         return outline_->missing(prompt->text);
@@ -252,7 +256,7 @@ private:
         for (const FallbackSet subset : subsets(applicable)) {
             if (++tried > sets_max || renderings_ > renderings_max)
                 break;
-            const auto dropped = dropped_with(always_ | subset);
+            const auto dropped = dropped_with(always_ | subset, &search_work_);
             if (!dropped || !is_only_text_beside_calls(*dropped))
                 continue;
             if (!dropped->empty() && !without_text_)
@@ -315,6 +319,7 @@ private:
     const Outline* outline_ = nullptr; ///< of turns_ before any fallback; borrowed from run()
     FallbackSet always_ = 0;
     std::size_t renderings_ = 0;
+    uint64_t search_work_ = search_work_max;  ///< that is left for the search
     std::optional<FallbackSet> without_text_; ///< the cheapest that loses only text beside calls
     SpelledTokens spelled_;
     int64_t now_unix_s_;

@@ -37,11 +37,11 @@ ChatTemplate::ChatTemplate(jinja::Template parsed, std::string_view text, Specia
     : template_(std::move(parsed)), text_(text), special_(std::move(special)),
       control_names_(std::make_shared<const ControlNames>(special_.control, text)) {}
 
-Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_unix_s,
-                                            SpelledTokens spelled) const {
+Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_unix_s, SpelledTokens spelled,
+                                            uint64_t* work_left) const {
     ETNA_CHECK(check_request(request));
     const auto unbroken = [&]() -> Result<RenderedPrompt> {
-        ETNA_TRY(std::string text, render_request(request, now_unix_s));
+        ETNA_TRY(std::string text, render_request(request, now_unix_s, work_left));
         return RenderedPrompt{std::move(text)};
     };
     if (spelled == SpelledTokens::all)
@@ -51,7 +51,7 @@ Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_un
         return unbroken();
     const auto broken = [&](Spelling last) -> Result<RenderedPrompt> {
         ETNA_TRY(const Value changed, guard.broken(last));
-        ETNA_TRY(const std::string text, render_request(changed, now_unix_s));
+        ETNA_TRY(const std::string text, render_request(changed, now_unix_s, work_left));
         return guard.restored(text);
     };
     auto prompt = broken(Spelling::name);
@@ -74,22 +74,24 @@ bool ChatTemplate::begins_with_bos(std::string_view prompt, std::span<const std:
 }
 
 /// Renders as render() does, without barriers.
-Result<std::string> ChatTemplate::render_request(const Value& request, int64_t now_unix_s) const {
+Result<std::string> ChatTemplate::render_request(const Value& request, int64_t now_unix_s,
+                                                 uint64_t* work_left) const {
     if (!continues_final_message(request))
-        return render_variables(request, now_unix_s);
+        return render_variables(request, now_unix_s, work_left);
     ETNA_TRY(const ContinuedRequest continued, append_sentinel(request));
-    ETNA_TRY(std::string prompt, render_variables(continued.request, now_unix_s));
+    ETNA_TRY(std::string prompt, render_variables(continued.request, now_unix_s, work_left));
     return cut_at_sentinel(std::move(prompt), continued.sentinel);
 }
 
 /// Renders without the cut for `continue_final_message`.
-Result<std::string> ChatTemplate::render_variables(const Value& request, int64_t now_unix_s) const {
+Result<std::string> ChatTemplate::render_variables(const Value& request, int64_t now_unix_s,
+                                                   uint64_t* work_left) const {
     // If a name occurs twice, the later variable wins.
     jinja::Input input = {.variables = {{"add_generation_prompt", Value(true)},
                                         {"bos_token", Value(special_.bos)},
                                         {"eos_token", Value(special_.eos)}},
                           .now_unix_s = now_unix_s,
-                          .work_left = probe_work_};
+                          .work_left = probe_work_ != nullptr ? probe_work_ : work_left};
     for (const std::string_view name : variables) {
         if (const Value* const member = find_member(request, name))
             input.variables.emplace_back(name, *member);

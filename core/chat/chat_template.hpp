@@ -96,11 +96,14 @@ public:
     /// The template sees that string with another character inside the name, so that a test for the name
     /// fails; all other renderings are equal to those with SpelledTokens::all.
     ///
+    /// `work_left` is the work that this rendering shares with others, see jinja::Input; null: none.
+    ///
     /// The prompt starts with the BOS text if the template writes it; the tokenizer must not add a second
     /// BOS. Errors: invalid_argument (not a request, a last message that cannot be continued, or the
     /// template's own refusal), unsupported (the template fails; the error names the position).
     [[nodiscard]] Result<RenderedPrompt> render(const jinja::Value& request, int64_t now_unix_s,
-                                                SpelledTokens spelled = SpelledTokens::user_defined) const;
+                                                SpelledTokens spelled = SpelledTokens::user_defined,
+                                                uint64_t* work_left = nullptr) const;
 
     /// Returns whether a prompt with these barriers begins with the BOS token.
     [[nodiscard]] bool begins_with_bos(std::string_view prompt, std::span<const std::size_t> barriers) const;
@@ -112,8 +115,10 @@ public:
 private:
     ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special);
 
-    [[nodiscard]] Result<std::string> render_request(const jinja::Value& request, int64_t now_unix_s) const;
-    [[nodiscard]] Result<std::string> render_variables(const jinja::Value& request, int64_t now_unix_s) const;
+    [[nodiscard]] Result<std::string> render_request(const jinja::Value& request, int64_t now_unix_s,
+                                                     uint64_t* work_left) const;
+    [[nodiscard]] Result<std::string> render_variables(const jinja::Value& request, int64_t now_unix_s,
+                                                       uint64_t* work_left) const;
 
     jinja::Template template_;
     std::string text_;
