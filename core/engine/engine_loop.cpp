@@ -95,18 +95,19 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     return streams;
 }
 
-/// Whether these requests of one client may wait. Precondition: the mutex of `wake_` is held.
+/// Whether these requests of one client may wait. Those of lowered priority leave half of the queue to the
+/// others. Precondition: the mutex of `wake_` is held.
 bool Engine::Loop::has_capacity(ClientId client, const std::vector<Request>& requests) const {
-    const std::size_t max = std::size_t{queue_max_} + limits_.sequences_max;
-    const std::size_t sum = requests_ + requests.size();
     const auto is_lowered = [](const Request& request) { return request.priority > 0; };
-    if (std::ranges::any_of(requests, is_lowered))
-        return requests_ == 0 || sum <= max - queue_max_ / 2;
-    if (sum <= max)
+    const std::size_t left = std::ranges::any_of(requests, is_lowered) ? queue_max_ / 2 : 0;
+    const std::size_t max = std::size_t{queue_max_} + limits_.sequences_max - left;
+    const std::size_t sum = requests_ + requests.size();
+    if (sum <= max || (left > 0 && requests_ == 0))
         return true;
     const auto own = requests_of_.find(client);
     const std::size_t total = requests.size() + (own == requests_of_.end() ? 0 : own->second);
-    return total <= std::min<std::size_t>(light_client_requests_max, queue_max_) && sum <= max + queue_max_;
+    return total <= std::min<std::size_t>(light_client_requests_max, queue_max_ - left) &&
+           sum <= max + queue_max_;
 }
 
 void Engine::Loop::run() {

@@ -239,17 +239,21 @@ TEST_CASE("a full queue refuses with busy, and accepts again later") {
 
 TEST_CASE("requests of lowered priority leave half of the queue to the others") {
     const auto engine = make_engine(one_at_a_time(), {.queue_max = 5});
-    const auto submit_lowered = [&](std::size_t answers) {
+    const auto submit_lowered = [&](std::size_t answers, engine::ClientId client = 0) {
         std::vector<engine::Request> requests(answers, numbered_request(2, {}));
-        for (engine::Request& request : requests)
+        for (engine::Request& request : requests) {
             request.priority = 1;
+            request.client = client;
+        }
         return engine->submit_all(std::move(requests));
     };
     std::vector<Stream> lowered = submit_lowered(4).value(); // one runs
     CHECK(submit_lowered(1).error().kind == ErrorKind::busy);
     auto first = engine->submit(numbered_request(2, 2));
     auto second = engine->submit(numbered_request(2, 2));
-    lowered.clear(); // cancels
+    CHECK(submit_lowered(4, 1).error().kind == ErrorKind::busy);
+    CHECK(submit_lowered(3, 1)); // a client with few requests does not wait for another one's
+    lowered.clear();             // cancels
     CHECK(read_all(first.value()).finished.reason == FinishReason::length);
     CHECK(read_all(second.value()).finished.reason == FinishReason::length);
 }

@@ -6,6 +6,7 @@
 #include "tests/support/catch.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace etna::test {
@@ -167,6 +168,77 @@ TEST_CASE("beam searches of one client do not delay another") {
     const auto id = driver.add(request_of(light, 5, 10));
     CHECK(steps_to_first_token(driver, id) <= 3);
     driver.run();
+}
+
+TEST_CASE("embeddings of one client do not delay another") {
+    FakeOptions options = spacious();
+    options.limits.batch_rows_max = GENERATE(64U, 512U);
+    const auto attention = GENERATE(engine::AttentionSpan::causal, engine::AttentionSpan::segment);
+    CAPTURE(options.limits.batch_rows_max);
+    Driver driver(options);
+    for (uint32_t i = 0; i < 5 * options.limits.sequences_max; ++i) {
+        engine::Request text =
+            request_of(heavy, options.limits.batch_rows_max - options.limits.sequences_max, 1, 2 * i + 1);
+        text.hidden = engine::HiddenRows::last;
+        text.attention = attention;
+        driver.add(text);
+    }
+    for (int i = 0; i < 10; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 18, 3));
+    CHECK(steps_to_first_token(driver, id) <= 3);
+    driver.run();
+}
+
+TEST_CASE("a request for 64 answers does not delay another client") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    for (uint32_t request = 0; request < 4; ++request) {
+        std::optional<engine::RequestId> group;
+        for (uint32_t answer = 0; answer < 64; ++answer) {
+            const auto id = driver.add(request_of(heavy, 20, 400, request + 1), group);
+            group = group.value_or(id);
+        }
+    }
+    for (int i = 0; i < 20; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 5, 3));
+    CHECK(steps_to_first_token(driver, id) <= 2);
+}
+
+TEST_CASE("requests that no client reads do not delay another client") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    std::vector<engine::RequestId> unread;
+    for (uint32_t i = 0; i < 3 * options.limits.sequences_max; ++i)
+        unread.push_back(driver.add(request_of(heavy, 8, 400, i + 1)));
+    for (int i = 0; i < 20; ++i)
+        REQUIRE(step(driver));
+    for (const engine::RequestId id : unread)
+        driver.set_backpressure(id, engine::Backpressure::on);
+    while (step(driver)) {
+    }
+    for (int round = 0; round < 3; ++round) {
+        const auto id = driver.add(request_of(light, 5, 3));
+        CHECK(steps_to_first_token(driver, id) <= 2);
+        while (step(driver)) {
+        }
+        CHECK(driver.received(id).finished.has_value());
+    }
+}
+
+TEST_CASE("log-probabilities of one client's prompts do not delay another") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    for (uint32_t i = 0; i < 3 * options.limits.sequences_max; ++i) {
+        engine::Request scored = request_of(heavy, 1000, 2, 2 * i + 1);
+        scored.prompt_candidates = 1;
+        driver.add(scored);
+    }
+    for (int i = 0; i < 10; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 5, 3));
+    CHECK(steps_to_first_token(driver, id) <= 3);
 }
 
 TEST_CASE("with more clients than capacity, each runs in turn") {
