@@ -59,14 +59,16 @@ constexpr std::array store_rows = {
            .kind = Kind::size,
            .range = {0, store_bytes_max},
            .default_text = "4G",
-           .description = "maximum size of all files of batches, which are next to the store's file; uploads "
-                          "beyond it are refused"},
+           .description =
+               "maximum bytes on the disk of the files of batches, their inputs and outputs, next to "
+               "the store's file; a key within its share replaces files of the others"},
     Option{.name = "batches-max",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, batches_range_max},
            .default_text = "64",
-           .description = "maximum unfinished batches; more are refused"},
+           .description = "maximum unfinished batches; more are refused, except those of a key within its "
+                          "share"},
 };
 
 constexpr auto store_table = in_category(Category::server, store_rows);

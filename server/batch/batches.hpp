@@ -2,6 +2,9 @@
 
 #include "core/base/result.hpp"
 #include "server/api_error.hpp"
+#include "server/batch/batch.hpp"
+#include "server/batch/batch_folders.hpp"
+#include "server/batch/batch_queue.hpp"
 #include "server/batch/files.hpp"
 #include "server/batch/runner.hpp"
 #include "server/json.hpp"
@@ -15,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,30 +29,23 @@ struct Service;
 
 namespace etna::server::batch {
 
-/// Time limit of a batch: the only completion_window that is accepted.
-constexpr int64_t completion_window_s = 24 * 3600;
-
-/// Maximum number of concurrent batches. They share `lines_at_once` fairly.
+/// Maximum number of batches of an owner that run concurrently; the others wait.
 constexpr std::size_t batches_at_once = 4;
 
-/// Maximum number of finished batches; the oldest are removed.
-constexpr std::size_t finished_batches_max = 1'000;
+/// Maximum part of StoreLimits::files_bytes_max that the states of batches take.
+constexpr uint64_t states_divisor = 4;
+
+/// Threads for owners without a line in progress: they do not wait for the long lines of others, and the
+/// engine is fair among clients.
+constexpr uint32_t reserved_threads = 16;
 
 /// Added to the priority of each line: a client's interactive requests come first.
 constexpr int32_t line_priority = 1 << 30;
 
-/// A batch that a client creates.
-struct NewBatch {
-    StoredFile input = {};
-    std::string endpoint = {};
-    Json metadata = {};
-    int64_t output_lifetime_s = default_file_lifetime_s;
-    HttpRequest client = {}; ///< only the client's address is used
-};
-
 /// The batches of clients, and the threads that run them. Only its owner can find a batch. Every change is
 /// durable on return. After a kill, unfinished batches resume, and each line still gets exactly one record.
-/// Thread-safe. Blocks.
+/// The lines of all batches share one queue: the next one is that of the owner with the fewest running, and
+/// among its batches, of the one with the fewest. Thread-safe. Blocks.
 class Batches {
 public:
     struct Options {
@@ -79,7 +74,7 @@ public:
     [[nodiscard]] Files& files() { return *files_; }
     [[nodiscard]] const Options& options() const { return options_; }
 
-    /// Returns the new batch's object. Errors: 429 (too many unfinished ones), 500.
+    /// Returns the new batch's object. Errors: 429 (too many unfinished ones, no room on the disk), 500.
     ApiResult<Json> create(const NewBatch& made);
     /// Empty if the owner has no such batch.
     std::optional<Json> find(const storage::Owner& owner, const std::string& id);
@@ -89,61 +84,57 @@ public:
     ApiResult<Json> cancel(const storage::Owner& owner, const std::string& id);
 
 private:
-    /// A batch. The mutex guards every member except the atomic.
-    struct Entry {
-        std::string id = {};
-        storage::Owner owner = {};
-        Json object = {}; ///< as returned to clients
-        HttpRequest client = {};
-        std::string output_file_id = {}, error_file_id = {}; ///< once they exist
-        std::string ending = {};                             ///< its status after finalizing
-        int64_t output_lifetime_s = default_file_lifetime_s;
-        bool is_taken = false; ///< a thread is running this batch
-        int64_t retry_at_s = 0;
-        std::atomic<bool> is_cancelled{false};
-
-        [[nodiscard]] std::string status() const;
+    /// The tasks that a thread takes.
+    enum class Share : uint8_t {
+        any,
+        idle_owners, ///< those of owners with no step in progress
     };
-    using Shared = std::shared_ptr<Entry>;
 
-    Batches(std::filesystem::path folder, const Options& options, Files::Clock clock);
-    Status read();
-    Status read_batch(const std::filesystem::path& folder);
-    Status save(const Entry& entry);
-    Status set_status(Entry& entry, std::string_view status);
-    Status write_status(Entry& entry, std::string_view status, int64_t now_s);
-    void remove_oldest_finished();
-    Shared owned(const storage::Owner& owner, const std::string& id);
+    Batches(std::filesystem::path folder, const Options& options, Files::Clock clock,
+            std::unique_ptr<Files> files);
+    Status set_status(Batch& batch, std::string_view status);
+    Status write_status(Batch& batch, std::string_view status, int64_t now_s);
+    void make_place_for_state(const storage::Owner& maker, uint64_t bytes);
+    bool remove_finished_for(const storage::Owner& maker, const OwnerShares& shares, uint64_t amount);
+    bool end_for_room(const storage::Owner& owner);
+    [[nodiscard]] bool may_create(const storage::Owner& owner) const;
+    SharedBatch owned(const storage::Owner& owner, const std::string& id);
 
     [[nodiscard]] bool is_stopping() const;
-    [[nodiscard]] std::optional<HttpRequest> head_for(const Entry& entry) const;
-    [[nodiscard]] bool is_runnable(const Entry& entry) const;
-    Shared take();
-    void work();
-    Status run(Entry& entry);
-    Status begin(Entry& entry);
-    Result<std::string> settle(Entry& entry);
-    Status expire(Entry& entry, ResultLog& log, const Job& job);
-    Status finish(Entry& entry, const std::string& ending);
-    Status store_output(Entry& entry, Output output);
-    void remove_work(const Entry& entry);
-    Status fail(Entry& entry, std::string_view code, const std::string& message);
-    void count(Entry& entry, const ResultLog& log);
-    HttpReply answer(const HttpRequest& request);
-    [[nodiscard]] std::filesystem::path folder_of(const Entry& entry) const { return folder_ / entry.id; }
+    [[nodiscard]] std::optional<HttpRequest> head_for(const Batch& batch) const;
+    [[nodiscard]] bool is_runnable(const Batch& batch) const;
+    [[nodiscard]] bool has_expired(const Batch& batch) const;
+    [[nodiscard]] Pace pace_of(const Batch& batch) const;
+    [[nodiscard]] std::optional<BatchStep> next_step(const Batch& batch, const OwnerLoad& load) const;
+    [[nodiscard]] std::optional<BatchTask> next_task(Share share) const;
+    [[nodiscard]] std::optional<BatchTask> next_ending() const;
+    std::optional<BatchTask> take(Share share);
+    void work(Share share);
+    void set_paces();
+    void watch();
+    void run(const BatchTask& task);
+    Status open_batch(Batch& batch);
+    Status begin(Batch& batch);
+    Status start_lines(Batch& batch);
+    Status close_batch(Batch& batch);
+    Result<std::string> ending_of(Batch& batch);
+    Status expire(Batch& batch);
+    [[nodiscard]] Job job_of(const Batch& batch) const;
+    Status finish(Batch& batch, const std::string& ending);
+    Status fail(Batch& batch, std::string_view code, const std::string& message);
 
-    const std::filesystem::path folder_; ///< of the batches
     const Options options_;
     const Files::Clock clock_;
-    std::unique_ptr<Files> files_;
+    const std::unique_ptr<Files> files_;
+    BatchFolders folders_;
     const Service* service_ = nullptr; ///< borrowed; null before start()
     AnswerRequest answer_;
-    std::counting_semaphore<lines_at_once_max> free_lines_;
     std::atomic<bool> is_ending_{false};
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<std::string, Shared> entries_; ///< by id
-    std::size_t working_ = 0;               ///< number of threads that have not ended
+    BatchQueue::Batches batches_; ///< by id
+    BatchQueue queue_;
+    std::size_t working_ = 0; ///< number of threads that have not ended
     std::vector<std::thread> threads_;
 };
 

@@ -108,6 +108,12 @@ ApiError upload_failed(const Error& error) {
             .code = "store_failed"};
 }
 
+/// A file that is being sent.
+struct Download {
+    Files::Guard guard; ///< destroyed after the reader, because an open file is on the disk
+    FileReader reader;
+};
+
 /// Sends an open file in blocks.
 void send_blocks(const FileReader& file, HttpWriter& writer) {
     constexpr std::size_t block_bytes = 256 * 1024;
@@ -157,12 +163,16 @@ ApiResult<HttpReply> show_file(Service& service, const HttpRequest& request, con
 
 ApiResult<HttpReply> send_file(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const StoredFile file, file_of(service, request, call));
-    auto opened = FileReader::open(service.batches->files().path_of(file.id));
-    if (!opened)
+    Files& files = service.batches->files();
+    Files::Guard guard = files.read(file.owner, file.id);
+    auto opened = FileReader::open(files.path_of(file.id));
+    if (guard == nullptr || !opened)
         return file_not_found(file.id);
-    auto reader = std::make_shared<FileReader>(std::move(*opened));
+    auto download = std::make_shared<Download>(Download{std::move(guard), std::move(*opened)});
     HttpReply reply = {.content_type = "application/octet-stream"};
-    reply.stream = [reader = std::move(reader)](HttpWriter& writer) { send_blocks(*reader, writer); };
+    reply.stream = [download = std::move(download)](HttpWriter& writer) {
+        send_blocks(download->reader, writer);
+    };
     return reply;
 }
 

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +24,8 @@ namespace {
 
 constexpr std::string_view content_ending = ".jsonl";
 constexpr std::string_view note_ending = ".json";
+constexpr std::chrono::seconds room_time_max{10}; ///< for batches to end, so that a file has room
+constexpr std::chrono::milliseconds room_poll{20};
 
 /// Empty if the file is damaged.
 std::optional<StoredFile> read_description(const std::filesystem::path& path) {
@@ -53,6 +57,24 @@ std::optional<StoredFile> read_description(const std::filesystem::path& path) {
     return file;
 }
 
+/// Returns the description of a file as it is stored.
+std::string description_of(const StoredFile& file) {
+    Json json = file_json(file);
+    json["owner"] = file.owner;
+    return dump_json(json) + "\n";
+}
+
+/// 0 if the file cannot be read.
+uint64_t bytes_of_file(const std::filesystem::path& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+Error no_room() {
+    return {ErrorKind::busy, "the files and batches of this server take all the room that they may",
+            "delete files that are no longer needed"};
+}
+
 } // namespace
 
 Json file_json(const StoredFile& file) {
@@ -82,12 +104,12 @@ Result<std::unique_ptr<Files>> Files::open(const std::filesystem::path& folder, 
         return Error{ErrorKind::io, fmt::format("cannot make {}: {}", folder.string(), failure.message())};
     (void)::chmod(folder.c_str(), S_IRWXU);
     std::unique_ptr<Files> files(new Files(folder, limits, std::move(clock)));
-    ETNA_CHECK(files->read());
+    ETNA_CHECK(files->read_folder());
     return files;
 }
 
 /// Reads the descriptions. Removes contents without a description, and descriptions without content.
-Status Files::read() {
+Status Files::read_folder() {
     std::error_code failure;
     std::set<std::string> contents;
     std::vector<std::filesystem::path> notes;
@@ -103,48 +125,51 @@ Status Files::read() {
     }
     if (failure)
         return Error{ErrorKind::io, fmt::format("cannot read {}: {}", folder_.string(), failure.message())};
+    const std::scoped_lock lock(mutex_);
     for (const std::filesystem::path& note : notes) {
         auto file = read_description(note);
-        struct stat info{};
-        const bool has_content = contents.erase(note.stem().string()) > 0;
-        if (!has_content) { // an interrupted deletion
+        const std::string id = note.stem().string();
+        if (contents.erase(id) == 0) { // an interrupted deletion
             ::unlink(note.c_str());
             continue;
         }
-        if (!file || file->id != note.stem() || ::stat(path_of(file->id).c_str(), &info) != 0) {
+        const uint64_t note_bytes = bytes_of_file(note);
+        const uint64_t bytes = bytes_of_file(path_of(id));
+        if (!file || file->id != id) {
             log(LogLevel::warning,
                 fmt::format("{} is damaged, or cannot be read; its file is not found", note.string()));
+            bytes_.add({}, note_bytes + bytes);
             continue;
         }
-        file->bytes = static_cast<uint64_t>(info.st_size);
-        bytes_ += file->bytes;
-        files_.emplace(file->id, std::move(*file));
+        file->bytes = bytes;
+        insert(*file, note_bytes);
     }
     for (const std::string& id : contents)
         ::unlink(path_of(id).c_str());
-    const std::scoped_lock lock(mutex_);
     remove_expired();
     return {};
 }
 
-/// Writes a file's description. Precondition: its content is stored.
-Status Files::describe(const StoredFile& file) {
-    Json json = file_json(file);
-    json["owner"] = file.owner;
-    return write_durable_file(note_of(file.id), dump_json(json) + "\n");
+/// Writes a file's description. Returns its bytes. Precondition: its content is stored.
+Result<uint64_t> Files::describe(const StoredFile& file) {
+    const std::string text = description_of(file);
+    ETNA_CHECK(write_durable_file(note_of(file.id), text));
+    return uint64_t{text.size()};
+}
+
+/// Lists a stored file. Its bytes are counted here.
+void Files::insert(const StoredFile& file, uint64_t description_bytes) {
+    files_.emplace(file.id, file);
+    description_bytes_[file.id] = description_bytes;
+    Content& content = contents_[file.id];
+    content.owner = file.owner;
+    content.bytes = file.bytes;
+    content.is_listed = true;
+    bytes_.add(file.owner, file.bytes + description_bytes);
+    counts_.add(file.owner, 1);
 }
 
 Result<StoredFile> Files::add(const NewFile& made, std::string_view content) {
-    {
-        const std::scoped_lock lock(mutex_);
-        remove_expired();
-        if (bytes_ + arriving_bytes_ + content.size() > limits_.files_bytes_max ||
-            files_.size() >= files_max) {
-            return Error{ErrorKind::busy, "the files of this server take all the room that they may",
-                         "delete files that are no longer needed"};
-        }
-        arriving_bytes_ += content.size();
-    }
     const int64_t now_s = clock_();
     const StoredFile file = {.id = new_id("file-"),
                              .owner = made.owner,
@@ -153,21 +178,34 @@ Result<StoredFile> Files::add(const NewFile& made, std::string_view content) {
                              .bytes = content.size(),
                              .created_s = now_s,
                              .expires_s = now_s + made.lifetime_s};
-    Status status = write_durable_file(path_of(file.id), content);
-    if (status)
-        status = describe(file);
-    const std::scoped_lock lock(mutex_);
-    arriving_bytes_ -= content.size();
-    if (!status) {
-        ::unlink(path_of(file.id).c_str());
-        return status.error();
+    const uint64_t bytes = content.size() + description_of(file).size();
+    {
+        std::unique_lock lock(mutex_);
+        remove_expired();
+        const bool has_place = wait_for_room(lock, made.owner, bytes) &&
+                               (counts_.has_room(1) || (counts_.is_within_share(made.owner, 1) &&
+                                                        evict_file_for(counts_.beyond_share(made.owner))));
+        if (!has_place)
+            return no_room();
+        bytes_.add(made.owner, bytes); // while it is written
+        counts_.add(made.owner, 1);
     }
-    bytes_ += file.bytes;
-    files_[file.id] = file;
+    Status status = write_durable_file(path_of(file.id), content);
+    Result<uint64_t> description_bytes = uint64_t{0};
+    if (status)
+        description_bytes = describe(file);
+    const std::scoped_lock lock(mutex_);
+    bytes_.remove(made.owner, bytes);
+    counts_.remove(made.owner, 1);
+    if (!status || !description_bytes) {
+        ::unlink(path_of(file.id).c_str());
+        return status ? description_bytes.error() : status.error();
+    }
+    insert(file, *description_bytes);
     return file;
 }
 
-Result<StoredFile> Files::adopt(StoredFile file, const std::filesystem::path& path) {
+Result<StoredFile> Files::adopt(StoredFile file, const std::filesystem::path& path, uint64_t charged_bytes) {
     const std::filesystem::path own = path_of(file.id);
     std::error_code failure;
     if (::link(path.c_str(), own.c_str()) != 0 && errno != EEXIST)
@@ -178,10 +216,11 @@ Result<StoredFile> Files::adopt(StoredFile file, const std::filesystem::path& pa
                                                 failure ? failure.message() : std::strerror(errno))};
     }
     file.bytes = static_cast<uint64_t>(info.st_size);
-    ETNA_CHECK(describe(file));
+    ETNA_TRY(const uint64_t description_bytes, describe(file));
     const std::scoped_lock lock(mutex_);
-    if (files_.emplace(file.id, file).second)
-        bytes_ += file.bytes;
+    bytes_.remove(file.owner, charged_bytes);
+    if (!files_.contains(file.id))
+        insert(file, description_bytes);
     return file;
 }
 
@@ -214,11 +253,20 @@ Result<bool> Files::remove(const storage::Owner& owner, const std::string& id) {
     return true;
 }
 
-/// Removes a file; its description first, so that no description lacks its content.
+/// Removes a file; its description first, so that no description lacks its content. A content in use stays
+/// counted until its last use ends.
 void Files::erase(const std::string& id) {
     ::unlink(note_of(id).c_str());
     ::unlink(path_of(id).c_str());
-    bytes_ -= files_[id].bytes;
+    Content& content = contents_[id];
+    bytes_.remove(content.owner, std::exchange(description_bytes_[id], 0));
+    counts_.remove(content.owner, 1);
+    content.is_listed = false;
+    if (!content.is_used()) {
+        bytes_.remove(content.owner, content.bytes);
+        contents_.erase(id);
+    }
+    description_bytes_.erase(id);
     files_.erase(id);
 }
 
@@ -231,6 +279,124 @@ void Files::remove_expired() {
     }
     for (const std::string& id : expired)
         erase(id);
+}
+
+/// Removes the oldest unused file of the first of the losers that has one. Returns false if none has.
+bool Files::evict_file_for(const std::vector<storage::Owner>& losers) {
+    for (const storage::Owner& loser : losers) {
+        const StoredFile* oldest = nullptr;
+        for (const auto& [id, file] : files_) {
+            const bool is_older = oldest == nullptr ||
+                                  std::tie(file.created_s, file.id) < std::tie(oldest->created_s, oldest->id);
+            if (file.owner == loser && is_older && !contents_.at(id).is_used())
+                oldest = &file;
+        }
+        if (oldest != nullptr) {
+            erase(std::string(oldest->id));
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Returns whether `bytes` more of the owner fit on the disk; removes files of owners beyond their share for
+/// an owner within its own.
+bool Files::make_room(const storage::Owner& owner, uint64_t bytes) {
+    while (!bytes_.has_room(bytes)) {
+        if (!bytes_.is_within_share(owner, bytes) || !evict_file_for(bytes_.beyond_share(owner)))
+            return false;
+    }
+    return true;
+}
+
+/// As make_room(), but also ends unfinished batches, and waits for their ends. Releases the lock meanwhile.
+bool Files::wait_for_room(std::unique_lock<std::mutex>& lock, const storage::Owner& owner, uint64_t bytes) {
+    const auto end = std::chrono::steady_clock::now() + room_time_max;
+    while (!make_room(owner, bytes)) {
+        if (!bytes_.is_within_share(owner, bytes) || std::chrono::steady_clock::now() >= end)
+            return false;
+        const std::vector<storage::Owner> losers = bytes_.beyond_share(owner);
+        lock.unlock();
+        const bool is_ending = std::ranges::any_of(losers, end_batch_);
+        if (is_ending)
+            std::this_thread::sleep_for(room_poll);
+        lock.lock();
+        if (!is_ending)
+            return make_room(owner, bytes);
+    }
+    return true;
+}
+
+void Files::hold_input(const std::string& name, const storage::Owner& owner, uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (!contents_.contains(name)) {
+        contents_[name] = {.owner = owner, .bytes = bytes};
+        bytes_.add(owner, bytes);
+    }
+    ++contents_[name].batches;
+}
+
+/// Ends one of the uses of a content.
+void Files::end_use(const std::string& name, uint32_t Content::* users) {
+    const auto found = contents_.find(name);
+    if (found == contents_.end() || found->second.*users == 0)
+        return;
+    Content& content = found->second;
+    --(content.*users);
+    if (!content.is_listed && !content.is_used()) {
+        bytes_.remove(content.owner, content.bytes);
+        contents_.erase(found);
+    }
+}
+
+void Files::release_input(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    end_use(name, &Content::batches);
+}
+
+Files::Guard Files::read(const storage::Owner& owner, const std::string& id) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto found = contents_.find(id);
+        if (found == contents_.end() || found->second.owner != owner || !found->second.is_listed)
+            return nullptr;
+        ++found->second.readers;
+    }
+    return {this, [id](Files* files) { // also called if no memory is left for the guard
+                const std::scoped_lock lock(files->mutex_);
+                files->end_use(id, &Content::readers);
+            }};
+}
+
+Status Files::charge(const storage::Owner& owner, uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    if (!wait_for_room(lock, owner, bytes))
+        return no_room();
+    bytes_.add(owner, bytes);
+    return {};
+}
+
+Status Files::charge_now(const storage::Owner& owner, uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (!make_room(owner, bytes))
+        return no_room();
+    bytes_.add(owner, bytes);
+    return {};
+}
+
+void Files::count_found(const storage::Owner& owner, uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    bytes_.add(owner, bytes);
+}
+
+void Files::discharge(const storage::Owner& owner, uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    bytes_.remove(owner, bytes);
+}
+
+uint64_t Files::bytes() {
+    const std::scoped_lock lock(mutex_);
+    return bytes_.total();
 }
 
 } // namespace etna::server::batch

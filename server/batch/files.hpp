@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "server/json.hpp"
+#include "server/owner_shares.hpp"
 #include "server/storage/store.hpp"
 
 #include <cstddef>
@@ -21,13 +22,12 @@ namespace etna::server::batch {
 
 /// Limits on the files and batches of clients.
 struct StoreLimits {
-    uint64_t files_bytes_max = uint64_t{4} << 30U; ///< total size of all files; uploads beyond it are refused
+    uint64_t files_bytes_max = uint64_t{4} << 30U; ///< on the disk, of all files and batches together
     std::size_t file_bytes_max = 200UL << 20U;     ///< size of one upload
-    uint32_t batches_max = 64;                     ///< unfinished batches; further ones are refused
+    uint32_t batches_max = 64; ///< unfinished batches; further ones of an owner beyond its share are refused
+    std::size_t files_max = 10'000;           ///< number of files, whose descriptions are in memory
+    std::size_t finished_batches_max = 1'000; ///< further ones replace older ones
 };
-
-/// Maximum number of files; their descriptions are in memory.
-constexpr std::size_t files_max = 10'000;
 
 /// Default lifetime of a file.
 constexpr int64_t default_file_lifetime_s = 30 * 24 * 3600;
@@ -56,20 +56,53 @@ Json file_json(const StoredFile& file);
 
 /// The files of clients, in a folder that no other process may use. Only its owner can find a file, until it
 /// expires. Every change is durable on return. Thread-safe. Blocks.
+///
+/// StoreLimits::files_bytes_max bounds the disk: contents and descriptions of files, the inputs, outputs and
+/// states of batches, and contents that were deleted while a batch or a download uses them. If an owner
+/// within its share needs room, the oldest files of owners beyond theirs are removed, and then their
+/// unfinished batches are ended.
 class Files {
 public:
     using Clock = std::function<int64_t()>; ///< seconds since 1970
+    using Guard = std::shared_ptr<const void>;
+    /// Ends the newest unfinished batch of an owner. Returns whether one is ending.
+    using EndBatch = std::function<bool(const storage::Owner& owner)>;
 
     /// Creates the folder, and removes the remains of interrupted uploads. Errors: io.
     static Result<std::unique_ptr<Files>> open(const std::filesystem::path& folder, const StoreLimits& limits,
                                                Clock clock);
 
-    /// Stores a file. Errors: busy (no room by the limits), io.
+    /// Sets what is called to make room. Call before start of any other thread.
+    void set_end_batch(EndBatch end_batch) { end_batch_ = std::move(end_batch); }
+
+    /// Stores a file. Waits some seconds while batches end to make room. Errors: busy (no room by the
+    /// limits), io.
     Result<StoredFile> add(const NewFile& made, std::string_view content);
 
-    /// Stores the existing file at `path` under `file.id`, regardless of the limits; `path` remains. Can be
-    /// repeated. Errors: io.
-    Result<StoredFile> adopt(StoredFile file, const std::filesystem::path& path);
+    /// Stores the existing file at `path` under `file.id`; `path` remains. Can be repeated. `charged_bytes`:
+    /// those that charge() has counted for it. Errors: io.
+    Result<StoredFile> adopt(StoredFile file, const std::filesystem::path& path, uint64_t charged_bytes);
+
+    /// Counts the input of an unfinished batch until release_input(), whatever the limits are. Batches whose
+    /// inputs are one file on the disk give the same name, the id of the file.
+    void hold_input(const std::string& name, const storage::Owner& owner, uint64_t bytes);
+    void release_input(const std::string& name);
+
+    /// Counts bytes that a batch is about to write. charge() waits as add() does, and charge_now() does not.
+    /// Errors: busy (no room by the limits).
+    Status charge(const storage::Owner& owner, uint64_t bytes);
+    Status charge_now(const storage::Owner& owner, uint64_t bytes);
+    /// Counts bytes that are on the disk already, whatever the limits are.
+    void count_found(const storage::Owner& owner, uint64_t bytes);
+    /// Ends the count of the last three.
+    void discharge(const storage::Owner& owner, uint64_t bytes);
+
+    /// Counts the content of a file while the guard lives, also if the file is removed. Null: there is no
+    /// such file.
+    Guard read(const storage::Owner& owner, const std::string& id);
+
+    /// Bytes on the disk, by this count.
+    [[nodiscard]] uint64_t bytes();
 
     /// Empty if the owner has no such file.
     std::optional<StoredFile> find(const storage::Owner& owner, const std::string& id);
@@ -82,21 +115,41 @@ public:
     [[nodiscard]] std::filesystem::path path_of(const std::string& id) const;
 
 private:
+    /// The content of a file, or the input of unfinished batches.
+    struct Content {
+        storage::Owner owner = {};
+        uint64_t bytes = 0;
+        bool is_listed = false; ///< is that of a file in `files_`
+        uint32_t batches = 0;   ///< unfinished ones that read it
+        uint32_t readers = 0;   ///< downloads in progress
+
+        [[nodiscard]] bool is_used() const { return batches > 0 || readers > 0; }
+    };
+
     Files(std::filesystem::path folder, const StoreLimits& limits, Clock clock)
-        : folder_(std::move(folder)), limits_(limits), clock_(std::move(clock)) {}
-    Status read();
-    Status describe(const StoredFile& file);
+        : folder_(std::move(folder)), limits_(limits), clock_(std::move(clock)),
+          bytes_(limits.files_bytes_max), counts_(limits.files_max) {}
+    Status read_folder();
+    Result<uint64_t> describe(const StoredFile& file);
+    void insert(const StoredFile& file, uint64_t description_bytes);
     void remove_expired();
     void erase(const std::string& id);
+    void end_use(const std::string& name, uint32_t Content::* users);
+    bool evict_file_for(const std::vector<storage::Owner>& losers);
+    bool make_room(const storage::Owner& owner, uint64_t bytes);
+    bool wait_for_room(std::unique_lock<std::mutex>& lock, const storage::Owner& owner, uint64_t bytes);
     [[nodiscard]] std::filesystem::path note_of(const std::string& id) const;
 
     const std::filesystem::path folder_;
     const StoreLimits limits_;
     const Clock clock_;
+    EndBatch end_batch_ = [](const storage::Owner&) { return false; };
     std::mutex mutex_;
-    std::map<std::string, StoredFile> files_; ///< by id
-    uint64_t bytes_ = 0;                      ///< total size of all files
-    uint64_t arriving_bytes_ = 0;             ///< size of the uploads in progress
+    std::map<std::string, StoredFile> files_;           ///< by id
+    std::map<std::string, uint64_t> description_bytes_; ///< of files, by id
+    std::map<std::string, Content> contents_;           ///< by id of the file, or name of the input
+    OwnerShares bytes_;                                 ///< on the disk
+    OwnerShares counts_;                                ///< of files
 };
 
 } // namespace etna::server::batch

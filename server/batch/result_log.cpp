@@ -222,6 +222,7 @@ void ResultLog::count(const RecordSummary& record) {
 
 Status ResultLog::append(Output output, std::string_view record) {
     const auto summary = read_record(record.substr(0, record.find('\n'))); // outside the mutex
+    ETNA_CHECK(quota_(output, record.size()));
     const std::scoped_lock lock(mutex_);
     if (failure_)
         return *failure_;

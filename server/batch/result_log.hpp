@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace etna::server::batch {
@@ -63,8 +65,12 @@ public:
     [[nodiscard]] bool has_result(const std::string& custom_id) const { return results_.contains(custom_id); }
     [[nodiscard]] bool has_error(uint64_t line) const { return errors_.contains(line); }
 
+    /// Permits appends: called before each one with its bytes; an error refuses it. Call before append().
+    using Quota = std::function<Status(Output output, uint64_t bytes)>;
+    void set_quota(Quota quota) { quota_ = std::move(quota); }
+
     /// Appends a record: one line, with its line end. After a failed write or sync, all later calls fail, and
-    /// the file ends with a complete record. Blocks. Error: io.
+    /// the file ends with a complete record. Blocks. Errors: io, those of the quota.
     Status append(Output output, std::string_view record);
 
     /// Flushes all records to the disk. Blocks. Error: io.
@@ -94,6 +100,7 @@ private:
     void sync_periodically();
 
     const std::chrono::milliseconds sync_delay_;
+    Quota quota_ = [](Output, uint64_t) { return Status(); };
     storage::FileLock lock_;
     std::array<File, 2> files_;
     std::unordered_set<std::string> results_;

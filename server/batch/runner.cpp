@@ -34,13 +34,18 @@ Runner::Runner(Job job, ResultLog& log, AnswerRequest answer)
     : job_(std::move(job)), log_(&log), answer_(std::move(answer)),
       memory_(std::make_shared<MemoryBudget>(bodies_bytes_max)) {}
 
+Status Runner::open() {
+    ETNA_TRY(reader_, LineReader::open(job_.input, job_.line_bytes_max));
+    return {};
+}
+
 Result<Ending> Runner::run(const std::function<Pace()>& pace) {
-    ETNA_TRY(auto reader, LineReader::open(job_.input, job_.line_bytes_max));
+    ETNA_CHECK(open());
     std::vector<std::thread> threads;
     working_ = std::clamp<uint32_t>(job_.lines_at_once, 1, lines_at_once_max);
     for (uint32_t left = working_; left > 0; --left) {
         try {
-            threads.emplace_back([this, &reader] { work(reader); });
+            threads.emplace_back([this] { work(); });
         } catch (const std::system_error&) { // fewer threads do the work
             const std::scoped_lock lock(mutex_);
             working_ -= left;
@@ -52,14 +57,22 @@ Result<Ending> Runner::run(const std::function<Pace()>& pace) {
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, pace_poll, [&] { return working_ == 0; })) {
         lock.unlock();
-        const Pace now = pace();
-        if (now > pace_.load())
-            pace_ = now;
+        set_pace(pace());
         lock.lock();
     }
     lock.unlock();
     for (std::thread& thread : threads)
         thread.join();
+    return close();
+}
+
+void Runner::set_pace(Pace pace) {
+    Pace before = pace_;
+    while (pace > before && !pace_.compare_exchange_weak(before, pace)) {
+    }
+}
+
+Result<Ending> Runner::close() {
     if (failure_)
         return *failure_;
     if (is_at_end_ && pace_ == Pace::full)
@@ -76,26 +89,24 @@ Progress Runner::progress() const {
             .completion_tokens = completion_tokens_};
 }
 
+bool Runner::answer_line() {
+    Status status;
+    try {
+        const auto pending = take();
+        if (pending && !*pending)
+            return false;
+        status = pending ? settle(**pending) : Status(pending.error());
+    } catch (const std::exception& failure) { // memory ran out
+        status = Error{ErrorKind::out_of_memory, failure.what()};
+    }
+    if (!status)
+        stop(status.error());
+    return status.has_value();
+}
+
 /// The thread function: processes lines until the run ends.
-void Runner::work(LineReader& reader) {
-    while (pace_ == Pace::full) {
-        const auto pending = take(reader);
-        if (!pending) {
-            stop(pending.error());
-            break;
-        }
-        if (!*pending)
-            break;
-        Status status;
-        try {
-            status = settle(**pending);
-        } catch (const std::exception& failure) { // memory ran out
-            status = Error{ErrorKind::out_of_memory, failure.what()};
-        }
-        if (!status) {
-            stop(status.error());
-            break;
-        }
+void Runner::work() {
+    while (answer_line()) {
     }
     const std::scoped_lock lock(mutex_);
     --working_;
@@ -103,10 +114,10 @@ void Runner::work(LineReader& reader) {
 }
 
 /// Returns the next line of the shard without a record; empty at the end of the input.
-Result<std::optional<Runner::Pending>> Runner::take(LineReader& reader) {
+Result<std::optional<Runner::Pending>> Runner::take() {
     const std::scoped_lock lock(reader_mutex_);
     while (pace_ == Pace::full) {
-        ETNA_TRY(auto line, reader.next());
+        ETNA_TRY(auto line, reader_->next());
         if (!line) {
             is_at_end_ = true;
             break;

@@ -69,18 +69,29 @@ enum class Ending : uint8_t {
     incomplete, ///< the run was stopped
 };
 
-/// Answers the lines of a shard that have no record yet, many concurrently, and records each answer or error.
-/// progress() is thread-safe.
+/// Answers the lines of a shard that have no record yet, many concurrently, and records each answer or error:
+/// on its own threads with run(), or on those of the caller with open(), answer_line() and close().
 class Runner {
 public:
     /// Borrows `log`. `answer` is called on many threads.
     Runner(Job job, ResultLog& log, AnswerRequest answer);
 
     /// Runs until every line has a record or `pace` stops the run; polls `pace` ten times a second on this
-    /// thread. Blocks. Errors: io (the input cannot be read, or an output cannot be written); records already
-    /// written remain.
+    /// thread. Blocks. Errors: io (the input cannot be read, or an output cannot be written), those of the
+    /// log's quota; records already written remain.
     Result<Ending> run(const std::function<Pace()>& pace);
 
+    /// Opens the input. Errors: io.
+    Status open();
+    /// Answers and records the next line. Returns false if no line is left, or the run ends before them.
+    /// Blocks. Thread-safe.
+    bool answer_line();
+    /// Ends the run. Precondition: no answer_line() is in progress. Errors: as run().
+    Result<Ending> close();
+    /// Slows the run; it never becomes faster again. Thread-safe.
+    void set_pace(Pace pace);
+
+    /// Thread-safe.
     [[nodiscard]] Progress progress() const;
 
 private:
@@ -91,8 +102,8 @@ private:
         bool is_duplicate = false;            ///< an earlier line has its custom_id
     };
 
-    void work(LineReader& reader);
-    Result<std::optional<Pending>> take(LineReader& reader);
+    void work();
+    Result<std::optional<Pending>> take();
     Status settle(const Pending& pending);
     Status hold_failure(const Pending& pending, const LineAnswer& answer);
     Status record_held_failures();
@@ -110,7 +121,8 @@ private:
     std::atomic<bool> is_incomplete_{false}; ///< a line was started but got no record
     std::atomic<uint64_t> results_{0}, errors_{0}, prompt_tokens_{0}, completion_tokens_{0};
 
-    std::mutex reader_mutex_;                  ///< guards the reader and the next two members
+    std::mutex reader_mutex_;                  ///< guards the next three members
+    std::optional<LineReader> reader_;         ///< empty before open()
     std::unordered_set<std::string> seen_ids_; ///< custom_ids of all lines read, in any shard
     bool is_at_end_ = false;                   ///< the reader has reached the end of the input
 

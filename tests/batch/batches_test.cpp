@@ -1,8 +1,7 @@
 // Files and batches of the server: /v1/files and /v1/batches.
 
-#include "server/batch/batches.hpp"
 #include "server/batch/multipart.hpp"
-#include "tests/server/api_client.hpp"
+#include "tests/batch/batch_server.hpp"
 #include "tests/support/catch.hpp"
 
 #include <atomic>
@@ -23,34 +22,9 @@ using namespace etna::server::batch;
 using etna::server::HttpReply;
 using etna::server::HttpRequest;
 using etna::server::Json;
-using etna::test::FakeAnswer;
+using namespace etna::test;
 
 namespace {
-
-constexpr const char* form_type = "multipart/form-data; boundary=xyz";
-constexpr const char* test_key = "key-1";
-
-std::string form_of(const std::string& content, const std::string& purpose = "batch",
-                    const std::string& more = "") {
-    return "--xyz\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\n" + purpose + "\r\n" + more +
-           "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"in.jsonl\"\r\n"
-           "Content-Type: application/octet-stream\r\n\r\n" +
-           content + "\r\n--xyz--\r\n";
-}
-
-std::string request_line_of(int number) {
-    return fmt::format(R"({{"custom_id": "id-{}", "method": "POST", "url": "/v1/completions", "body": )"
-                       R"({{"model": "stories", "prompt": "Once", "max_tokens": 4}}}})"
-                       "\n",
-                       number);
-}
-
-std::string request_lines(int count) {
-    std::string lines;
-    for (int number = 0; number < count; ++number)
-        lines += request_line_of(number);
-    return lines;
-}
 
 /// Answers three lines, then blocks until it is stopped. Counts the lines in `begun`.
 auto three_answers(std::atomic<int>& begun) {
@@ -62,129 +36,6 @@ auto three_answers(std::atomic<int>& begun) {
         return {.status = server::client_closed_status};
     };
 }
-
-/// Called once, when this thread next asks a BatchServer's clock.
-thread_local std::function<void()> at_next_time;
-
-/// A server with files and batches in a folder.
-class BatchServer {
-public:
-    using Answer = std::function<HttpReply(const HttpRequest&)>;
-
-    explicit BatchServer(std::vector<std::string> keys = {}) {
-        std::string name = (std::filesystem::temp_directory_path() / "etna-batches-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        folder = name;
-        test::FakeService::Options options;
-        options.says = " a dog";
-        options.service.access.api_keys = std::move(keys);
-        service_ = std::make_unique<test::FakeService>(std::move(options));
-        open();
-    }
-    BatchServer(const BatchServer&) = delete;
-    BatchServer& operator=(const BatchServer&) = delete;
-    ~BatchServer() {
-        batches_ = nullptr;
-        std::filesystem::remove_all(folder);
-    }
-
-    /// Opens the folder again, as after a kill.
-    void open() {
-        batches_ = nullptr;
-        Batches::Options options = {.limits = limits, .lines_at_once = 4};
-        auto opened = Batches::open(folder, options, [this] {
-            if (const auto action = std::exchange(at_next_time, {}))
-                action();
-            return now_s.load();
-        });
-        REQUIRE(opened.has_value());
-        batches_ = std::move(*opened);
-        service_->service().batches = batches_.get();
-    }
-
-    /// Before start().
-    void set_keys(std::vector<std::string> keys) {
-        service_->service().options.access.api_keys = std::move(keys);
-    }
-
-    /// Returns the files below the folder with this name suffix.
-    [[nodiscard]] std::vector<std::filesystem::path> stored(const std::string& ending) const {
-        std::vector<std::filesystem::path> found;
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-            if (entry.path().string().ends_with(ending))
-                found.push_back(entry.path());
-        }
-        return found;
-    }
-
-    /// Starts running batches. `answer`: empty: the router.
-    void start(const Answer& answer = {}) {
-        batches_->start(
-            service_->service(), answer ? answer : [this](const HttpRequest& request) {
-                return service_->router().answer(request);
-            });
-    }
-
-    FakeAnswer ask(const std::string& method, const std::string& path, const std::string& body = "",
-                   const std::string& type = "application/json", const std::string& key = test_key) {
-        return service_->ask(
-            {.method = method,
-             .path = path,
-             .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}, {"content-type", type}},
-             .body = body});
-    }
-
-    Json upload(const std::string& content) {
-        return test::json_of(ask("POST", "/v1/files", form_of(content), form_type));
-    }
-
-    Json create(const Json& file) {
-        const Json body = {{"input_file_id", file["id"]},
-                           {"endpoint", "/v1/completions"},
-                           {"completion_window", "24h"},
-                           {"metadata", {{"run", "7"}}}};
-        return test::json_of(ask("POST", "/v1/batches", etna::dump_json(body)));
-    }
-
-    Json show(const Json& batch) {
-        return test::json_of(ask("GET", "/v1/batches/" + batch["id"].get<std::string>()));
-    }
-
-    /// Waits for a status, and returns the batch.
-    Json wait_for(const Json& batch, const std::string& status) {
-        Json shown = show(batch);
-        for (int i = 0; i < 2000 && shown["status"] != status; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            shown = show(batch);
-        }
-        CAPTURE(etna::dump_json(shown));
-        CHECK(shown["status"] == status);
-        return shown;
-    }
-
-    /// Returns the records of a file by custom_id; checks that each occurs once.
-    std::map<std::string, Json> content(const Json& id) {
-        std::map<std::string, Json> found;
-        const FakeAnswer answer = ask("GET", "/v1/files/" + id.get<std::string>() + "/content");
-        REQUIRE(answer.status == 200);
-        for (std::size_t begin = 0; begin < answer.body.size();) {
-            const std::size_t end = answer.body.find('\n', begin);
-            const Json record = parse_json(answer.body.substr(begin, end - begin));
-            CHECK(found.emplace(record["custom_id"].is_null() ? "" : record["custom_id"], record).second);
-            begin = end + 1;
-        }
-        return found;
-    }
-
-    std::filesystem::path folder;
-    StoreLimits limits;
-    std::atomic<int64_t> now_s{1'000'000};
-    test::FakeService& service() { return *service_; }
-
-private:
-    std::unique_ptr<test::FakeService> service_;
-    std::unique_ptr<Batches> batches_; ///< destroyed first
-};
 
 } // namespace
 
@@ -245,21 +96,21 @@ TEST_CASE("a file is uploaded, listed, shown, sent and deleted") {
     CHECK(file["purpose"] == "batch");
     CHECK(file["expires_at"] == 1'000'000 + default_file_lifetime_s);
     const std::string path = "/v1/files/" + file["id"].get<std::string>();
-    CHECK(test::json_of(server.ask("GET", path)) == file);
+    CHECK(json_of(server.ask("GET", path)) == file);
     CHECK(server.ask("GET", path + "/content").body == "{}\n");
     const Json second = server.upload("second");
-    const Json listed = test::json_of(server.ask("GET", "/v1/files"));
+    const Json listed = json_of(server.ask("GET", "/v1/files"));
     CHECK(listed["data"].size() == 2);
     CHECK(listed["has_more"] == false);
     server.open(); // as after a kill
-    CHECK(test::json_of(server.ask("GET", path)) == file);
-    CHECK(test::json_of(server.ask("DELETE", path))["deleted"] == true);
+    CHECK(json_of(server.ask("GET", path)) == file);
+    CHECK(json_of(server.ask("DELETE", path))["deleted"] == true);
     CHECK(server.ask("GET", path).status == 404);
     CHECK(server.ask("GET", path + "/content").status == 404);
     CHECK(server.ask("DELETE", path).status == 404);
     server.now_s = 1'000'000 + default_file_lifetime_s;
     CHECK(server.ask("GET", "/v1/files/" + second["id"].get<std::string>()).status == 404);
-    CHECK(test::json_of(server.ask("GET", "/v1/files"))["data"].empty());
+    CHECK(json_of(server.ask("GET", "/v1/files"))["data"].empty());
 }
 
 TEST_CASE("an uploaded file of text can be part of a message, for its owner only") {
@@ -290,7 +141,7 @@ TEST_CASE("an uploaded file of text can be part of a message, for its owner only
 TEST_CASE("an upload is refused without a file, a purpose or room") {
     BatchServer server;
     const auto param_of = [&](const std::string& body, const std::string& type = form_type) {
-        return test::error_of(server.ask("POST", "/v1/files", body, type))["param"];
+        return error_of(server.ask("POST", "/v1/files", body, type))["param"];
     };
     CHECK(param_of(form_of("x", "assistants")) == "purpose");
     CHECK(param_of("--xyz--\r\n") == "file");
@@ -298,14 +149,14 @@ TEST_CASE("an upload is refused without a file, a purpose or room") {
     const std::string lifetime =
         "--xyz\r\nContent-Disposition: form-data; name=\"expires_after[seconds]\"\r\n\r\n";
     CHECK(param_of(form_of("x", "batch", lifetime + "10\r\n")) == "expires_after[seconds]");
-    CHECK(test::json_of(server.ask("POST", "/v1/files", form_of("x", "batch", lifetime + "3600\r\n"),
-                                   form_type))["expires_at"] == 1'003'600);
+    CHECK(json_of(server.ask("POST", "/v1/files", form_of("x", "batch", lifetime + "3600\r\n"),
+                             form_type))["expires_at"] == 1'003'600);
     CHECK(server.service().post("/v1/completions", "{}").status == 400);
     CHECK(server.ask("POST", "/v1/completions", form_of("x"), form_type).status == 415);
     server.limits.files_bytes_max = 100;
     server.open();
-    CHECK(test::error_of(server.ask("POST", "/v1/files", form_of(std::string(200, 'x')), form_type),
-                         413)["code"] == "storage_full");
+    CHECK(error_of(server.ask("POST", "/v1/files", form_of(std::string(200, 'x')), form_type), 413)["code"] ==
+          "storage_full");
 }
 
 TEST_CASE("a batch is answered, and its outputs are files") {
@@ -339,9 +190,9 @@ TEST_CASE("a batch is answered, and its outputs are files") {
     const auto errors = server.content(done["error_file_id"]);
     CHECK(errors.at("")["error"]["line"] == 13);
     CHECK(errors.at("id-3")["error"]["code"] == "duplicate_custom_id");
-    CHECK(test::json_of(server.ask("GET", "/v1/batches"))["data"].size() == 1);
-    CHECK(test::error_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"),
-                         409)["code"] == "batch_not_cancellable");
+    CHECK(json_of(server.ask("GET", "/v1/batches"))["data"].size() == 1);
+    CHECK(error_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"),
+                   409)["code"] == "batch_not_cancellable");
     server.open();
     CHECK(server.show(batch) == done);
     CHECK(server.content(done["output_file_id"]).size() == 12);
@@ -351,7 +202,7 @@ TEST_CASE("a request for a batch is checked") {
     BatchServer server;
     const Json file = server.upload(request_lines(1));
     const auto param_of = [&](Json body) {
-        return test::error_of(server.ask("POST", "/v1/batches", etna::dump_json(body)))["param"];
+        return error_of(server.ask("POST", "/v1/batches", etna::dump_json(body)))["param"];
     };
     const Json good = {
         {"input_file_id", file["id"]}, {"endpoint", "/v1/completions"}, {"completion_window", "24h"}};
@@ -366,7 +217,7 @@ TEST_CASE("a request for a batch is checked") {
     CHECK(server.ask("POST", "/v1/batches/batch_none/cancel").status == 404);
     server.limits.batches_max = 1;
     server.open();
-    CHECK(test::json_of(server.ask("POST", "/v1/batches", etna::dump_json(good)))["id"].is_string());
+    CHECK(json_of(server.ask("POST", "/v1/batches", etna::dump_json(good)))["id"].is_string());
     CHECK(server.ask("POST", "/v1/batches", etna::dump_json(good)).status == 429);
 }
 
@@ -389,8 +240,8 @@ TEST_CASE("files and batches of one key are invisible to another") {
     const std::string path = "/v1/batches/" + batch["id"].get<std::string>();
     CHECK(as_other("GET", path).status == 404);
     CHECK(as_other("POST", path + "/cancel").status == 404);
-    CHECK(test::json_of(as_other("GET", "/v1/files"))["data"].empty());
-    CHECK(test::json_of(as_other("GET", "/v1/batches"))["data"].empty());
+    CHECK(json_of(as_other("GET", "/v1/files"))["data"].empty());
+    CHECK(json_of(as_other("GET", "/v1/batches"))["data"].empty());
     const Json body = {
         {"input_file_id", file["id"]}, {"endpoint", "/v1/completions"}, {"completion_window", "24h"}};
     CHECK(as_other("POST", "/v1/batches", etna::dump_json(body)).status == 400);
@@ -419,7 +270,7 @@ TEST_CASE("a cancelled batch returns the completed answers") {
     while (begun < 7)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Json cancelling =
-        test::json_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"));
+        json_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"));
     CHECK(cancelling["cancelling_at"] == 1'000'000);
     const Json done = server.wait_for(batch, "cancelled");
     CHECK(done["request_counts"] == Json({{"total", 20}, {"completed", 3}, {"failed", 0}}));
@@ -443,7 +294,7 @@ TEST_CASE("a batch that completes while its cancellation arrives stays completed
     };
     const FakeAnswer answer = server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel");
     CHECK(may_answer);
-    CHECK(test::error_of(answer, 409)["code"] == "batch_not_cancellable");
+    CHECK(error_of(answer, 409)["code"] == "batch_not_cancellable");
     CHECK(server.show(batch)["status"] == "completed");
 }
 
@@ -551,9 +402,9 @@ TEST_CASE("the input of a batch may be deleted, and an input without lines fails
 }
 
 TEST_CASE("a server without a store has no files and batches") {
-    test::FakeService service({});
-    CHECK(test::error_of(service.get("/v1/files"))["code"] == "unsupported_operation");
-    CHECK(test::error_of(service.get("/v1/batches"))["code"] == "unsupported_operation");
+    FakeService service({});
+    CHECK(error_of(service.get("/v1/files"))["code"] == "unsupported_operation");
+    CHECK(error_of(service.get("/v1/batches"))["code"] == "unsupported_operation");
 }
 
 TEST_CASE("a file or batch whose description is damaged is not found, and stays on the disk") {
