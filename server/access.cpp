@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -107,18 +108,41 @@ std::string client_name(std::string_view value) {
                    : std::string(bytes, network_bytes);
 }
 
-/// The client's name as given by a trusted reverse proxy; empty if the peer is not trusted, or the header is
-/// absent.
-std::string named_client(const AccessRules& rules, const HttpRequest& request) {
+bool has_peer_within(std::span<const AddressRange> ranges, const HttpRequest& request) {
+    return std::ranges::any_of(
+        ranges, [&](const AddressRange& range) { return is_within(range, request.remote_address); });
+}
+
+bool has_local_peer(const HttpRequest& request) {
     constexpr std::array<AddressRange, 2> loopback = {{
         {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, .prefix_bits = 104},  // 127.0.0.0/8
         {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, .prefix_bits = 128}, // ::1
     }};
+    return has_peer_within(loopback, request);
+}
+
+/// Whether a proxy sent the request for another client.
+bool is_forwarded(const AccessRules& rules, const HttpRequest& request) {
+    constexpr std::array<std::string_view, 4> headers = {"forwarded", "via", "x-forwarded-for", "x-real-ip"};
+    return std::ranges::any_of(headers,
+                               [&](std::string_view name) { return !request.header(name).empty(); }) ||
+           (!rules.client_header.empty() && !request.header(rules.client_header).empty());
+}
+
+/// Compares all keys in constant time.
+bool is_one_of(const std::vector<std::string>& keys, std::string_view given) {
+    bool is_valid = false;
+    for (const std::string& key : keys)
+        is_valid = equal_in_constant_time(given, key) || is_valid;
+    return is_valid;
+}
+
+/// The client's name as given by a trusted reverse proxy; empty if the peer is not trusted, or the header is
+/// absent.
+std::string named_client(const AccessRules& rules, const HttpRequest& request) {
     if (rules.client_header.empty())
         return {};
-    const auto has_peer = [&](const AddressRange& range) { return is_within(range, request.remote_address); };
-    const bool is_trusted = std::any_of(loopback.begin(), loopback.end(), has_peer) ||
-                            std::any_of(rules.trusted_proxies.begin(), rules.trusted_proxies.end(), has_peer);
+    const bool is_trusted = has_local_peer(request) || has_peer_within(rules.trusted_proxies, request);
     return is_trusted ? client_name(request.header(rules.client_header)) : std::string();
 }
 
@@ -214,19 +238,42 @@ uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
     return hash(request.remote_network);
 }
 
+uint64_t client_of_any(const AccessRules& rules, const HttpRequest& request) {
+    return check_key(rules, request) ? std::hash<std::string_view>()(request.remote_network)
+                                     : client_of(rules, request);
+}
+
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {
     if (rules.api_keys.empty())
         return std::nullopt;
     const std::string_view given = given_key(request);
-    bool is_valid = false;
-    for (const std::string& key : rules.api_keys)
-        is_valid = equal_in_constant_time(given, key) || is_valid;
-    if (is_valid)
+    if (is_one_of(rules.api_keys, given))
         return std::nullopt;
     return ApiError{.status = 401,
                     .message = given.empty() ? "missing API key: send `Authorization: Bearer KEY`"
                                              : "invalid API key",
                     .code = "invalid_api_key"};
+}
+
+bool is_operator(const AccessRules& rules, const HttpRequest& request) {
+    if (rules.api_keys.empty())
+        return true;
+    if (!rules.operator_keys.empty())
+        return is_one_of(rules.operator_keys, given_key(request));
+    return has_local_peer(request) && !is_forwarded(rules, request);
+}
+
+std::optional<ApiError> check_operator(const AccessRules& rules, const HttpRequest& request,
+                                       std::string_view verb) {
+    if (is_operator(rules, request))
+        return std::nullopt;
+    const std::string_view whose = rules.operator_keys.empty()
+                                       ? "a client on the server's own machine"
+                                       : "a key of the operator (--operator-key-file)";
+    return ApiError{.status = 403,
+                    .message = fmt::format("{} changes what all keys share: it takes {}", verb, whose),
+                    .type = "permission_error",
+                    .code = "operator_required"};
 }
 
 Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {

@@ -31,6 +31,8 @@ struct AccessRules {
     std::vector<std::string> allowed_hosts =
         {}; ///< additional accepted Host names, in the form of host_rule(); "*": any
     std::vector<std::string> api_keys = {}; ///< any of them grants access; empty: no key is required
+    std::vector<std::string> operator_keys =
+        {}; ///< those of `api_keys` that are the operator's; empty: see is_operator()
     std::vector<std::string> cors_origins =
         {}; ///< origins that may read responses; "*": all; empty: same-origin only
     /// The header in which a reverse proxy identifies the client, in lower case; empty: no header is used.
@@ -70,8 +72,20 @@ constexpr std::size_t client_name_bytes_max = 256;
 /// one client controls all addresses of it.
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request);
 
+/// As client_of(), before check_key(): a request without a valid key is identified by its address.
+uint64_t client_of_any(const AccessRules& rules, const HttpRequest& request);
+
 /// Checks the request's API key. Error: 401.
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);
+
+/// Whether a request may change what all clients share: which models are in memory, and which are stored. It
+/// has one of AccessRules::operator_keys. Without such keys, its peer is on this machine and names no other
+/// client that it forwards; and without any keys, every client may. Precondition: check_key() accepts it.
+bool is_operator(const AccessRules& rules, const HttpRequest& request);
+
+/// Checks is_operator(). `verb`: what the request asks for, "unloading a model". Error: 403.
+std::optional<ApiError> check_operator(const AccessRules& rules, const HttpRequest& request,
+                                       std::string_view verb);
 
 /// The CORS headers that let the requesting page read the response; none if its origin is not allowed.
 Headers cors_headers(const AccessRules& rules, const HttpRequest& request);

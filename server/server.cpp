@@ -101,6 +101,8 @@ ConnectionHandlers Server::handlers() {
                 },
             .is_health_check =
                 [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
+            .client_of = [access = &service_.options.access](
+                             const HttpRequest& request) { return client_of_any(*access, request); },
             .answer = [router = &router_](const HttpRequest& request) { return router->answer(request); },
             .refuse = [service = &service_](const Refusal& what) { return refused_reply(*service, what); }};
 }

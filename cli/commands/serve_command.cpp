@@ -403,6 +403,11 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         ETNA_TRY(const auto keys, read_keys(options.api_key_file));
         access.api_keys.insert(access.api_keys.end(), keys.begin(), keys.end());
     }
+    if (!options.operator_key_file.empty()) {
+        ETNA_TRY(access.operator_keys, read_keys(options.operator_key_file));
+        access.api_keys.insert(access.api_keys.end(), access.operator_keys.begin(),
+                               access.operator_keys.end());
+    }
     ETNA_CHECK(check_folder(options.models_folder));
     ETNA_TRY(auto listed, models_of(options, environment, diagnostics));
     ETNA_CHECK(check_models(listed.named, options.model, environment));

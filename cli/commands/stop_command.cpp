@@ -103,8 +103,9 @@ Command stop_spec() {
             .summary = "free the memory of a model in running servers",
             .description =
                 "Asks each `etna serve` of this user on this machine, or the one at --url, to unload the "
-                "model. Running requests finish first. The server continues, and loads the model "
-                "again on its next request.",
+                "model. Running requests finish first. A model that is pinned, or that another client has "
+                "used within the last minute, stays. The server continues, and loads the model again on its "
+                "next request.",
             .positionals = stop_positionals,
             .options = stop_options,
             .examples = stop_examples,

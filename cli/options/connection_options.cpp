@@ -70,7 +70,8 @@ constexpr std::array connection_rows = {
            .range = {1, requests_max},
            .default_text = "512",
            .description = "maximum concurrent requests, a thread each, those that wait for a model included; "
-                          "more get 503, except /health, /ready and /live"},
+                          "more get 503, except those of a client with fewer than 16, up to twice N, and "
+                          "/health, /ready and /live"},
     Option{.name = "header-timeout",
            .value = "SECONDS",
            .kind = Kind::integer,

@@ -160,6 +160,13 @@ constexpr std::array server_rows = {
            .kind = Kind::text,
            .description = "require one of the keys in this file, one per line",
            .brief = "require one of the keys in this file"},
+    Option{.name = "operator-key-file",
+           .value = "FILE",
+           .kind = Kind::text,
+           .default_text = "with keys, clients on this machine are the operator's",
+           .description =
+               "accept the keys in this file, too, and from no other key what changes models for all: "
+               "unloading, keep_alive, pulling, copying and deleting"},
     Option{.name = "client-header",
            .value = "NAME",
            .kind = Kind::text,
@@ -516,6 +523,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
         std::ranges::find(requested_choices, requested.value_or(options.grants_store ? "stored" : "served"));
     options.requested = static_cast<RequestedModels>(chosen - requested_choices.begin());
     options.api_key_file = values.text("api-key-file").value_or("");
+    options.operator_key_file = values.text("operator-key-file").value_or("");
     if (options.models.empty() && options.models_folder.empty())
         options.models.emplace_back(store::demo_name);
     if (options.names.size() > options.models.size())

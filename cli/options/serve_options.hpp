@@ -35,6 +35,7 @@ struct ServeOptions {
     RequestedModels requested = RequestedModels::served;
     bool grants_store = false;                ///< clients may fetch, copy and remove stored models
     std::filesystem::path api_key_file;       ///< empty: none
+    std::filesystem::path operator_key_file;  ///< empty: none
     bool shows_routes = false;                ///< print the routes and exit
     std::optional<KvEventsOptions> kv_events; ///< empty: the caches are not published
     server::ServerOptions server;

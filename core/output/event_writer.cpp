@@ -50,8 +50,8 @@ void EventWriter::end_message() {
 }
 
 std::string_view EventWriter::held_space() const {
-    const bool is_content = in_span_ && space_kind_ == EventKind::content;
-    return is_content ? std::string_view(space_) : std::string_view();
+    const bool is_content = at_.in_span && at_.space_kind == EventKind::content;
+    return is_content ? std::string_view(at_.space) : std::string_view();
 }
 
 void EventWriter::flush_space() {

@@ -34,7 +34,7 @@ public:
 
     /// Bytes of white space that may become content.
     [[nodiscard]] std::size_t held_bytes() const {
-        return space_kind_ == EventKind::content ? space_.size() : 0;
+        return at_.space_kind == EventKind::content ? at_.space.size() : 0;
     }
 
     /// Emits the held-back trailing white space: no marker follows it.

@@ -106,7 +106,7 @@ bool ActiveRequest::must_end(const CancelPoll& is_cancelled) const {
 }
 
 Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
-    ETNA_TRY(model_, service_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }));
+    ETNA_TRY(model_, service_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }, client_));
     acquired_s_ = in_flight_->elapsed_s();
     return {};
 }

@@ -101,6 +101,29 @@ ApiResult<std::string> model_of(Service& service, const HttpRequest& request, co
     return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));
 }
 
+ApiResult<Unloading> unload_model(Service& service, const HttpRequest& request, const std::string& name) {
+    const auto unloading = service.models.unload(name, client_of(service.options.access, request));
+    if (unloading)
+        return *unloading;
+    const UnloadRefusal& refusal = unloading.error();
+    if (refusal.problem == UnloadProblem::unknown_model)
+        return unknown_model(service, name, {});
+    if (refusal.problem == UnloadProblem::loading)
+        return api_error(refusal);
+    const bool is_too_often = refusal.problem == UnloadProblem::too_often;
+    ApiError error = {.status = is_too_often ? 429 : 409,
+                      .message = refusal.message,
+                      .type = is_too_often ? "rate_limit_exceeded" : "invalid_request_error",
+                      .param = "model",
+                      .code = refusal.problem == UnloadProblem::pinned   ? "model_pinned"
+                              : refusal.problem == UnloadProblem::in_use ? "model_in_use"
+                                                                         : "too_many_unloads"};
+    if (refusal.retry_in > std::chrono::milliseconds(0))
+        error.retry_after_s =
+            static_cast<int>(std::chrono::ceil<std::chrono::seconds>(refusal.retry_in).count());
+    return error;
+}
+
 void report_model(const std::string& name, HttpReply& reply) {
     reply.headers["etna-model"] = header_value(name);
     reply.log.model = name;

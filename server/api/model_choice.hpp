@@ -25,6 +25,10 @@ std::string served_models(Service& service, std::string_view name);
 /// Returns the 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
 ApiError unknown_model(Service& service, std::string_view name, std::string_view hint);
 
+/// Unloads a model for a request. Errors: 404 (unknown name), 409 (it is pinned, or another client uses it),
+/// 429 (it is being loaded, or the client unloads too often).
+ApiResult<Unloading> unload_model(Service& service, const HttpRequest& request, const std::string& name);
+
 /// Sets the header `etna-model` and the log entry to the name of the answering model.
 void report_model(const std::string& name, HttpReply& reply);
 

@@ -119,11 +119,15 @@ private:
     }
 
     void start(Socket socket, ReceivedRequest request) {
-        const auto priority = handlers_.is_health_check(request.head.request) ? Workers::Priority::reserved
-                                                                              : Workers::Priority::normal;
+        HttpRequest& head = request.head.request;
+        head.remote_network = socket.remote_network();
+        head.remote_address = socket.remote_address();
+        const auto priority =
+            handlers_.is_health_check(head) ? Workers::Priority::reserved : Workers::Priority::normal;
+        const uint64_t client = handlers_.client_of(head);
         // std::function requires copyable captures.
         const auto received = std::make_shared<Received>(std::move(socket), std::move(request));
-        if (!workers_.start([this, received] { serve(std::move(*received)); }, priority)) {
+        if (!workers_.start([this, received] { serve(std::move(*received)); }, priority, client)) {
             refuse_connection(std::move(received->socket),
                               {.status = 503,
                                .problem = "too many concurrent requests",

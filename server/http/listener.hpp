@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,8 +27,9 @@ struct ConnectionOptions {
     /// gets 503 if all connections have running requests.
     std::size_t connections_max = 4096;
     std::size_t connections_per_address_max = 2048; ///< see Socket::remote_network()
-    std::size_t handlers_max = 512;                 ///< concurrent requests; more get 503
-    std::size_t reserved_handlers_max = 8;          ///< additional handlers, for health checks only
+    /// Concurrent requests; more get 503, except those of clients with few, see Workers.
+    std::size_t handlers_max = 512;
+    std::size_t reserved_handlers_max = 8; ///< additional handlers, for health checks only
     std::size_t header_bytes_max = 64 * 1024;
     /// Memory budget of all requests together: bodies in transit and, parsed, until they are answered, data
     /// derived from them, and long responses until they are sent; the first 64 KiB of each are not counted.
@@ -54,6 +56,8 @@ struct ConnectionHandlers {
     std::function<bool(const HttpRequest& request)> is_health_check = [](const HttpRequest&) {
         return false;
     };
+    /// Identifies the client of a request, for a fair share of the handlers. Must not block.
+    std::function<uint64_t(const HttpRequest& request)> client_of = [](const HttpRequest&) { return 0; };
     std::function<HttpReply(const HttpRequest& request)> answer;
     /// The response to a request that is malformed or over a limit, given the part that was parsed.
     std::function<HttpReply(const Refusal& refusal)> refuse;

@@ -1,5 +1,6 @@
 #include "server/http/workers.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -16,11 +17,20 @@ Workers::~Workers() {
         thread.join();
 }
 
-bool Workers::start(Work work, Priority priority) {
+/// The mutex is held.
+bool Workers::may_start(Priority priority, uint64_t client) const {
+    if (busy_ < busy_max_ + (priority == Priority::reserved ? reserved_max_ : 0))
+        return true;
+    const auto own = busy_of_.find(client);
+    const std::size_t count = own == busy_of_.end() ? 0 : own->second;
+    return count < std::min(light_client_max, busy_max_) && busy_ < 2 * busy_max_;
+}
+
+bool Workers::start(Work work, Priority priority, uint64_t client) {
     Threads ended;
     {
         const std::scoped_lock lock(mutex_);
-        if (is_stopping_ || busy_ >= busy_max_ + (priority == Priority::reserved ? reserved_max_ : 0))
+        if (is_stopping_ || !may_start(priority, client))
             return false;
         if (queue_.size() == idle_) {
             const auto self = threads_.emplace(threads_.end());
@@ -32,8 +42,9 @@ bool Workers::start(Work work, Priority priority) {
             }
             ++idle_;
         }
-        queue_.push_back(std::move(work));
+        queue_.push_back({std::move(work), client});
         ++busy_;
+        ++busy_of_[client];
         ended.swap(ended_);
     }
     changed_.notify_all();
@@ -59,12 +70,14 @@ void Workers::loop(Threads::iterator self) {
         if (queue_.empty())
             break;
         --idle_;
-        const Work work = std::move(queue_.front());
+        const Waiting next = std::move(queue_.front());
         queue_.pop_front();
         lock.unlock();
-        work();
+        next.work();
         lock.lock();
         --busy_;
+        if (const auto own = busy_of_.find(next.client); --own->second == 0)
+            busy_of_.erase(own);
         ++idle_;
         changed_.notify_all();
     }

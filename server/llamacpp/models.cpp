@@ -32,8 +32,9 @@ ApiResult<HttpReply> load_model(Service& service, const HttpRequest& request, co
     const auto found = service.models.find(name);
     if (!found)
         return api::unknown_model(service, name, {});
-    const auto model =
-        service.models.acquire(found->name, [&] { return service.is_aborting || request.is_client_gone(); });
+    const auto model = service.models.acquire(
+        found->name, [&] { return service.is_aborting || request.is_client_gone(); },
+        client_of(service.options.access, request));
     if (!model) {
         return model.error().kind == ErrorKind::cancelled ? api::cancelled_error(service)
                                                           : api_error(model.error());
@@ -43,15 +44,13 @@ ApiResult<HttpReply> load_model(Service& service, const HttpRequest& request, co
 
 ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
     ETNA_TRY(const std::string name, read_name(request));
-    const auto unloading = service.models.unload(name);
-    if (!unloading && unloading.error().kind == ErrorKind::not_found)
-        return api::unknown_model(service, name, {});
-    if (!unloading)
-        return api_error(unloading.error());
+    if (auto refusal = check_operator(service.options.access, request, "unloading a model"))
+        return std::move(*refusal);
+    ETNA_TRY(const Unloading unloading, api::unload_model(service, request, name));
     return json_reply({{"success", true},
                        {"model", name},
-                       {"was_loaded", *unloading != Unloading::not_loaded},
-                       {"waits_for_requests", *unloading == Unloading::after_requests}});
+                       {"was_loaded", unloading != Unloading::not_loaded},
+                       {"waits_for_requests", unloading == Unloading::after_requests}});
 }
 
 } // namespace etna::server::llamacpp

@@ -64,7 +64,7 @@ Result<ModelFacts> inspect_or_fail(const Models::Inspector& inspector, const sto
 
 Models::Models(Options options, Loader loader, Inspector inspector)
     : options_(std::move(options)), loader_(std::move(loader)), inspector_(std::move(inspector)),
-      sources_(options_.named, options_.folder) {}
+      sources_(options_.named, options_.folder), unload_rules_(options_.quiet_time) {}
 
 Models::~Models() {
     {
@@ -265,25 +265,27 @@ const Models::Entries::value_type* Models::find_entry(std::string_view name) con
     return similar;
 }
 
-Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled) {
+Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled,
+                                       std::optional<uint64_t> client) {
     std::unique_lock lock(mutex_);
     rescan();
     if (!entries_.contains(name))
         ETNA_CHECK(add_again(name));
     const std::shared_ptr<Entry> entry = entries_.find(name)->second; // may leave the list during the wait
+    entry->users->begin_request(client);
     start_queued_loads();
     const bool waits = must_wait(*entry);
     if (!waits)
         entry->last_used = Clock::now();
     if (Handle model = model_in_memory(*entry); model && !waits)
-        return model;
+        return entry->users->hold(std::move(model), client);
     Waiter waiter;
     entry->waiters.push_back(&waiter);
     queue(entry);
     while (true) {
         start_queued_loads();
         if (waiter.model)
-            return waiter.model;
+            return entry->users->hold(std::move(waiter.model), client);
         if (waiter.failure)
             return *waiter.failure;
         changed_.wait_for(lock, wait_poll);
@@ -294,17 +296,21 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
     }
 }
 
-Result<Unloading> Models::unload(std::string_view name) {
+Result<Unloading, UnloadRefusal> Models::unload(std::string_view name, std::optional<uint64_t> client) {
     std::unique_lock lock(mutex_);
     rescan();
     const auto* const found = find_entry(name);
     if (found == nullptr)
-        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+        return refusal_of(UnloadProblem::unknown_model, std::string(name));
     Entry& entry = *found->second;
     if (entry.state == State::loading)
-        return Error{ErrorKind::busy, fmt::format("the model `{}` is being loaded", found->first)};
+        return refusal_of(UnloadProblem::loading, found->first);
     if (!entry.model)
         return entry.leaving.expired() ? Unloading::not_loaded : Unloading::after_requests;
+    if (is_pinned(entry))
+        return refusal_of(UnloadProblem::pinned, found->first);
+    if (auto refusal = unload_rules_.take(found->first, *entry.users, client))
+        return std::move(*refusal);
     Handle model = std::exchange(entry.model, nullptr);
     entry.state = State::unloaded;
     if (model.use_count() == 1) {
@@ -344,13 +350,15 @@ void Models::recheck_requested() {
     }
 }
 
-Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max) {
+Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max,
+                            std::optional<uint64_t> client) {
     const std::scoped_lock lock(mutex_);
     const auto* const found = find_entry(name);
     if (found == nullptr)
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     keep(*found->second);
     found->second->idle_max = idle_max;
+    found->second->idle_max_client = client;
     found->second->last_busy = Clock::now();
     watch_idle_models();
     return {};
@@ -394,13 +402,17 @@ std::chrono::milliseconds Models::unload_idle(std::unique_lock<std::mutex>& lock
             continue;
         if (entry->model.use_count() > 1)
             entry->last_busy = now;
-        if (now - std::max(entry->last_used, entry->last_busy) >= *entry->idle_max) {
+        const auto others_quiet_in =
+            entry->users->others_quiet_in(entry->idle_max_client, unload_rules_.quiet_time());
+        const bool is_idle = now - std::max(entry->last_used, entry->last_busy) >= *entry->idle_max;
+        if (is_idle && others_quiet_in == std::chrono::milliseconds(0)) {
             idle.push_back(std::exchange(entry->model, nullptr));
             entry->state = State::unloaded;
             log(LogLevel::info, fmt::format("{}: unloaded, because it is idle", name));
         } else {
-            interval = std::min(interval, std::clamp(*entry->idle_max / watches_per_idle_max,
-                                                     watch_interval_min, watch_interval_max));
+            interval = std::min(interval,
+                                std::clamp(std::max(*entry->idle_max, others_quiet_in) / watches_per_idle_max,
+                                           watch_interval_min, watch_interval_max));
         }
     }
     if (idle.empty())
@@ -496,6 +508,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
             entry->model = *loaded;
             entry->last_busy = Clock::now();
             entry->idle_max = options_.idle_max;
+            entry->idle_max_client.reset();
             if (entry->idle_max)
                 watch_idle_models();
         }

@@ -4,6 +4,8 @@
 #include "core/generate/model.hpp"
 #include "server/models/failure_log.hpp"
 #include "server/models/model_sources.hpp"
+#include "server/models/model_users.hpp"
+#include "server/models/unload_rules.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -86,8 +88,10 @@ public:
         std::filesystem::path folder = {};      ///< empty: none
         std::size_t loaded_max = 0;             ///< loaded or loading; 0: as many as fit in memory
         uint64_t memory_bytes_max = UINT64_MAX; ///< that the loaded models take together
-        /// normalized_name() of names or aliases; these models are not unloaded, except by unload().
+        /// normalized_name() of names or aliases; these models are not unloaded.
         std::set<std::string, std::less<>> pinned = {};
+        /// A client unloads a model only if no other client has used it for this time.
+        std::chrono::milliseconds quiet_time{60'000};
         /// Time without requests after which a model is unloaded; empty: never.
         std::optional<std::chrono::milliseconds> idle_max = {};
         Finder finder = {}; ///< of further models that requests may name; empty: none
@@ -144,21 +148,25 @@ public:
     /// not_found (no such name), cancelled, out_of_memory, no_device, device_lost,
     /// unsupported (not a model that etna supports), and corrupt for any other file error. Messages do not
     /// contain local file names, because they go to clients; the full ones go to the log, once per cause
-    /// until the model loads or its file changes.
-    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
+    /// until the model loads or its file changes. `client`: that uses the model as long as a copy of the
+    /// handle lives; empty: the server itself.
+    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {},
+                           std::optional<uint64_t> client = {});
 
-    /// Drops the list's reference to the model with this name or alias. Until the running requests end,
-    /// further ones share it, and set_idle_max() cancels the unload; after that, the next request reloads it.
-    /// Errors: not_found, busy (it is being loaded).
-    Result<Unloading> unload(std::string_view name);
+    /// Drops the list's reference to the model with this name or alias, unless it is pinned. Until the
+    /// running requests end, further ones share it, and set_idle_max() cancels the unload; after that, the
+    /// next request reloads it. `client`: that asks for it, and may not take the model from others; empty:
+    /// the server itself.
+    Result<Unloading, UnloadRefusal> unload(std::string_view name, std::optional<uint64_t> client = {});
 
     /// Asks the finder again for the models that requests added. Those that it does not find, or finds with
     /// another file, leave the list; running requests keep them.
     void recheck_requested();
 
     /// Replaces Options::idle_max for a model in memory, by its name or alias, until it is unloaded. Empty:
-    /// it stays in memory. Errors: not_found.
-    Status set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max);
+    /// it stays in memory. `client`: as in unload(). Errors: not_found.
+    Status set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max,
+                        std::optional<uint64_t> client = {});
 
     /// Whether a load is in progress, for which the destructor would wait.
     [[nodiscard]] bool is_loading();
@@ -190,13 +198,16 @@ private:
         Clock::time_point last_used = {}; ///< when a request for it began
         Clock::time_point last_busy = {}; ///< when unload_idle() last saw it in use, or it was loaded
         std::optional<std::chrono::milliseconds> idle_max = {}; ///< while it is loaded
-        std::vector<Waiter*> waiters = {};                      ///< borrowed
-        bool is_queued = false;                                 ///< is in the load queue
-        Clock::time_point queued_at = {};                       ///< when it was queued
-        bool is_retired = false;                                ///< its file is gone or was replaced
-        bool is_requested = false;                              ///< a request added it
-        std::vector<Handle> evicted = {}; ///< models evicted for this one; released before it is loaded
-        std::thread load_thread = {};     ///< joined before the next load, and in the destructor
+        std::optional<uint64_t> idle_max_client =
+            {}; ///< that set it; empty: Options::idle_max, or the server
+        std::shared_ptr<ModelUsers> users = std::make_shared<ModelUsers>();
+        std::vector<Waiter*> waiters = {}; ///< borrowed
+        bool is_queued = false;            ///< is in the load queue
+        Clock::time_point queued_at = {};  ///< when it was queued
+        bool is_retired = false;           ///< its file is gone or was replaced
+        bool is_requested = false;         ///< a request added it
+        std::vector<Handle> evicted = {};  ///< models evicted for this one; released before it is loaded
+        std::thread load_thread = {};      ///< joined before the next load, and in the destructor
     };
     using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
 
@@ -241,6 +252,7 @@ private:
     std::deque<std::string> requested_; ///< names of the entries that requests added, oldest first
     FailureLog failures_;
     std::set<std::string, std::less<>> usable_names_; ///< of entries whose files were usable once
+    UnloadRules unload_rules_;
     std::size_t loading_ = 0;
     std::size_t releasing_ = 0; ///< calls of release(), whose memory is not free yet
     std::optional<Clock::time_point> last_scan_;

@@ -109,8 +109,12 @@ reply(Service& service, const HttpRequest& request, const Call& call, EmbedReque
       Json (*write)(const api::ActiveRequest& active, const std::string& model, EmbeddedTexts texts)) {
     ETNA_TRY(auto name, served_name(service, request, parsed.model));
     api::ActiveRequest active(service, request, call, "ollama_embed", std::move(name), /*is_streamed=*/false);
+    if (parsed.keep_alive && !is_operator(service.options.access, request)) {
+        parsed.keep_alive.reset();
+        parsed.ignored.without_effect.emplace_back("keep_alive");
+    }
     auto texts = embed_texts(active, parsed, request);
-    apply(parsed.keep_alive, service, active.model_name());
+    apply(parsed.keep_alive, service, active.client(), active.model_name());
     if (!texts)
         return api::reply_once(active, texts.error(), request, call);
     HttpReply reply = {.body = dump_json(write(active, parsed.model, std::move(*texts))) + "\n"};

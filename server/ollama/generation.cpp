@@ -106,6 +106,8 @@ private:
             active.record_error(call.error());
             return call.error();
         }
+        if (head_.ignores_keep_alive)
+            call->ignored.without_effect.emplace_back("keep_alive");
         const generate::Request& request = call->requests.front();
         std::optional<api::PendingLogprobs> pending;
         if (request.logprobs) {
@@ -145,7 +147,7 @@ private:
                                                              : api::Delivery::disconnected;
             },
             is_cancelled);
-        apply(head_.keep_alive, active.service(), active.model_name());
+        apply(head_.keep_alive, active.service(), active.client(), active.model_name());
         return status;
     }
 
@@ -173,21 +175,24 @@ private:
     std::optional<AnswerPieces> pieces_;
 };
 
-/// Loads the model of a request without messages or prompt, and checks the request.
+/// Loads or unloads the model of a request without messages or prompt, and checks the request.
 ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHead& head, const Json& body,
                           const HttpRequest& request) {
-    const bool unloads = head.keep_alive && head.keep_alive->is_zero();
     HttpReply reply;
-    if (!unloads) {
+    if (head.only_unloads()) {
+        ETNA_CHECK(api::unload_model(active.service(), request, active.model_name()));
+    } else {
         if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
             return active.report_failure(loaded.error());
-        ETNA_TRY(const auto call, read_request(body, form, active.context(default_sampling)));
+        ETNA_TRY(auto call, read_request(body, form, active.context(default_sampling)));
+        if (head.ignores_keep_alive)
+            call.ignored.without_effect.emplace_back("keep_alive");
         ETNA_CHECK(api::refuse_unknown(active.is_strict(), call.ignored));
         api::report_ignored(call.ignored, reply);
+        apply(head.keep_alive, active.service(), active.client(), active.model_name());
     }
-    apply(head.keep_alive, active.service(), active.model_name());
     Json line = line_json(head.model, empty_members(form), true);
-    line["done_reason"] = unloads ? "unload" : "load";
+    line["done_reason"] = head.only_unloads() ? "unload" : "load";
     reply.body = dump_json(line) + "\n";
     return reply;
 }
@@ -195,6 +200,12 @@ ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHe
 ApiResult<HttpReply> serve(Service& service, const HttpRequest& request, const Call& call, Form form) {
     ETNA_TRY(auto body, parse_body(request));
     ETNA_TRY(auto head, read_head(body, form));
+    if (head.keep_alive && !is_operator(service.options.access, request)) {
+        if (head.only_unloads())
+            return *check_operator(service.options.access, request, "unloading a model");
+        head.keep_alive.reset();
+        head.ignores_keep_alive = true;
+    }
     ETNA_TRY(auto name, served_name(service, request, head.model));
     api::ActiveRequest active(service, request, call, endpoint_name(form), std::move(name),
                               head.is_streamed && !head.only_loads);

@@ -4,6 +4,7 @@
 #include "server/service.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,9 @@ struct KeepAlive {
 /// if absent. Errors are recorded in `fields`.
 std::optional<KeepAlive> read_keep_alive(Fields& fields);
 
-/// Applies the `keep_alive` of a request that has ended.
-void apply(const std::optional<KeepAlive>& keep_alive, Service& service, const std::string& model);
+/// Applies the `keep_alive` of a client's request that has ended. While other clients use the model, it stays
+/// for them.
+void apply(const std::optional<KeepAlive>& keep_alive, Service& service, uint64_t client,
+           const std::string& model);
 
 } // namespace etna::server::ollama

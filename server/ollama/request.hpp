@@ -24,6 +24,10 @@ struct RequestHead {
     bool only_loads = false; ///< no messages and no prompt: the request loads or unloads the model
     bool is_raw = false;     ///< the prompt is taken as it is
     std::optional<KeepAlive> keep_alive = {};
+    bool ignores_keep_alive = false; ///< the client gave one, but may not change what is in memory
+
+    /// Whether the request asks to unload the model, and for nothing else.
+    [[nodiscard]] bool only_unloads() const { return only_loads && keep_alive && keep_alive->is_zero(); }
 };
 
 /// Errors: 400, naming the member.

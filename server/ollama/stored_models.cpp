@@ -24,10 +24,14 @@
 namespace etna::server::ollama {
 namespace {
 
-/// Returns access to the folder of models. Errors: 403 (not granted by the operator).
-ApiResult<const StoreAccess*> access_of(const Service& service) {
-    if (service.options.store)
+/// Returns access to the folder of models. Errors: 403 (not granted by the operator, or only to the
+/// operator).
+ApiResult<const StoreAccess*> access_of(const Service& service, const HttpRequest& request) {
+    if (service.options.store) {
+        if (auto refusal = check_operator(service.options.access, request, "changing the stored models"))
+            return std::move(*refusal);
         return &*service.options.store;
+    }
     return ApiError{.status = 403,
                     .message = "clients may not change the models of this server; start it with `etna serve "
                                "--api ollama` to allow it",
@@ -194,7 +198,7 @@ ApiResult<HttpReply> pull_model(Service& service, const HttpRequest& request, co
         api::report_ignored(named.ignored, reply);
         return reply;
     }
-    ETNA_CHECK(access_of(service));
+    ETNA_CHECK(access_of(service, request));
     if (named.is_streamed) {
         reply = pull_stream(service, named.name);
     } else {
@@ -206,7 +210,7 @@ ApiResult<HttpReply> pull_model(Service& service, const HttpRequest& request, co
 }
 
 ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const StoreAccess* const access, access_of(service));
+    ETNA_TRY(const StoreAccess* const access, access_of(service, request));
     ETNA_TRY(const Json body, parse_body(request));
     Fields fields(body);
     for (const std::string_view name : {"source", "destination"})
@@ -231,7 +235,7 @@ ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, co
 }
 
 ApiResult<HttpReply> delete_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const StoreAccess* const access, access_of(service));
+    ETNA_TRY(const StoreAccess* const access, access_of(service, request));
     ETNA_TRY(const auto named, read_named(request));
     ETNA_TRY(const store::Manifest manifest, find_stored(service, *access, named.name));
     if (const auto removal = store::ModelStore(access->folder).remove(manifest.name); !removal)

@@ -168,7 +168,7 @@ ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest
     ETNA_TRY(auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(service, request, body));
     std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
-    auto model = service.models.acquire(name, is_cancelled);
+    auto model = service.models.acquire(name, is_cancelled, client_of(service.options.access, request));
     if (!model)
         return prompt_error(service, model.error());
     return PromptRequest{

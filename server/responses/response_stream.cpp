@@ -1,5 +1,6 @@
 #include "server/responses/response_stream.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -68,8 +69,14 @@ void RunningResponses::add(const std::shared_ptr<ResponseStream>& stream) {
 void RunningResponses::hold(std::shared_ptr<ResponseStream> stream) {
     const std::scoped_lock lock(mutex_);
     unstored_.push_back(std::move(stream));
-    if (unstored_.size() > unstored_max)
-        unstored_.pop_front();
+    if (unstored_.size() <= unstored_max)
+        return;
+    std::map<storage::Owner, std::size_t> counts;
+    for (const auto& held : unstored_)
+        ++counts[held->owner()];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+    unstored_.erase(
+        std::ranges::find(unstored_, most->first, [](const auto& held) { return held->owner(); }));
 }
 
 void RunningResponses::forget(const ResponseStream& stream) {

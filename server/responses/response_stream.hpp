@@ -81,7 +81,8 @@ public:
     /// A client with fewer than this many is admitted even when `background_max` is reached, up to twice
     /// `background_max` in total.
     static constexpr std::size_t background_of_light_client = 16;
-    static constexpr std::size_t unstored_max = 256; ///< unstored results; the newest are held
+    /// Unstored results; beyond it, the oldest of the owner with the most is released.
+    static constexpr std::size_t unstored_max = 256;
 
     RunningResponses() = default;
     RunningResponses(const RunningResponses&) = delete;

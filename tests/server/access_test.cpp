@@ -196,3 +196,43 @@ TEST_CASE("ids are random and well-formed") {
     CHECK(!equal_in_constant_time("", "a"));
     CHECK(equal_in_constant_time("", ""));
 }
+
+TEST_CASE("an operator has one of the operator's keys, or a client on this machine if there are none") {
+    AccessRules rules;
+    const auto request_of = [](const std::string& key, const std::string& address, Headers headers = {}) {
+        headers.emplace("authorization", "Bearer " + key);
+        return HttpRequest{.headers = std::move(headers), .remote_address = address};
+    };
+    CHECK(is_operator(rules, request_of("", "192.0.2.1"))); // no keys: all clients are equal
+    rules.api_keys = {"one", "two"};
+    for (const char* local : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"})
+        CHECK(is_operator(rules, request_of("one", local)));
+    for (const char* other : {"192.0.2.1", "10.0.0.1", "2001:db8::1", ""})
+        CHECK(!is_operator(rules, request_of("one", other)));
+    for (const char* header : {"x-forwarded-for", "forwarded", "via", "x-real-ip"})
+        CHECK(!is_operator(rules, request_of("one", "127.0.0.1", {{header, "192.0.2.1"}})));
+    rules.client_header = "x-client";
+    CHECK(!is_operator(rules, request_of("one", "127.0.0.1", {{"x-client", "192.0.2.1"}})));
+    rules.operator_keys = {"two"};
+    CHECK(!is_operator(rules, request_of("one", "127.0.0.1")));
+    CHECK(is_operator(rules, request_of("two", "192.0.2.1")));
+    const auto refusal = check_operator(rules, request_of("one", "127.0.0.1"), "unloading a model");
+    REQUIRE(refusal.has_value());
+    CHECK(refusal->status == 403);
+    CHECK(refusal->code == "operator_required");
+    CHECK(refusal->message.find("--operator-key-file") != std::string::npos);
+    CHECK(!check_operator(rules, request_of("two", "192.0.2.1"), "unloading a model"));
+}
+
+TEST_CASE("requests without a valid key are those of their address") {
+    AccessRules rules;
+    rules.api_keys = {"one"};
+    const auto client = [&](const std::string& key, const std::string& network) {
+        return client_of_any(rules,
+                             {.headers = {{"authorization", "Bearer " + key}}, .remote_network = network});
+    };
+    CHECK(client("one", "a") == client("one", "b"));
+    CHECK(client("wrong", "a") == client("invented", "a"));
+    CHECK(client("wrong", "a") != client("wrong", "b"));
+    CHECK(client("wrong", "a") != client("one", "a"));
+}

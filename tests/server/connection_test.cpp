@@ -229,6 +229,32 @@ TEST_CASE("over handlers_max and connections_max, requests and connections get 5
     wide.may_go_on = true;
 }
 
+TEST_CASE("a client with few requests is answered while another one has all handlers, up to twice as many") {
+    ConnectionOptions options;
+    options.handlers_max = 3;
+    Echo echo(options);
+    std::vector<RawClient> waiting;
+    const auto hold = [&](const std::string& client) {
+        const int before = echo.waiting;
+        waiting.emplace_back(echo.port());
+        waiting.back().send("GET /wait HTTP/1.1\r\nHost: x\r\nX-Client: " + client + "\r\n\r\n");
+        REQUIRE(eventually([&] { return echo.waiting == before + 1; }));
+    };
+    const auto status_of = [&](const std::string& client) {
+        RawClient late(echo.port());
+        late.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Client: " + client + "\r\n\r\n");
+        return late.read_all().substr(0, std::string_view("HTTP/1.1 200").size());
+    };
+    for (int i = 0; i < 3; ++i)
+        hold("heavy");
+    CHECK(status_of("heavy") == "HTTP/1.1 503");
+    CHECK(status_of("light") == "HTTP/1.1 200");
+    for (int i = 0; i < 3; ++i)
+        hold("other");
+    CHECK(status_of("light") == "HTTP/1.1 503");
+    echo.may_go_on = true;
+}
+
 TEST_CASE("at connections_max, the longest-idle connection of the address with the most is evicted") {
     ConnectionOptions options;
     options.connections_max = 10;

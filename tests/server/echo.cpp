@@ -14,6 +14,10 @@ Echo::Echo(const ConnectionOptions& options, std::size_t body_bytes_max) {
     ConnectionHandlers handlers = {
         .body_bytes_max = [=](const HttpRequest&) { return body_bytes_max; },
         .is_health_check = [](const HttpRequest& request) { return request.path == "/live"; },
+        .client_of =
+            [](const HttpRequest& request) {
+                return std::hash<std::string_view>()(request.header("x-client"));
+            },
         .answer = [this](const HttpRequest& request) { return answer(request); },
         .refuse =
             [](const Refusal& refusal) {

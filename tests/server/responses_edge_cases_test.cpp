@@ -380,3 +380,19 @@ TEST_CASE("etna.schema lenient drops unenforceable keywords, as in chats") {
         error_of(service.post(responses_path, response_body("Go", format + R"(, "etna": {"schema": "x"})")));
     CHECK(wrong["param"] == "etna.schema");
 }
+
+TEST_CASE("unstored responses of one key are not released for those of another") {
+    using server::responses::ResponseStream;
+    server::responses::RunningResponses runs;
+    const auto hold = [&](const std::string& id, const std::string& owner) {
+        const auto stream = std::make_shared<ResponseStream>(id, owner, false);
+        runs.add(stream);
+        runs.hold(stream);
+    };
+    hold("mine", "light");
+    for (std::size_t i = 0; i < server::responses::RunningResponses::unstored_max + 5; ++i)
+        hold(std::to_string(i), "heavy");
+    CHECK(runs.find("light", "mine") != nullptr);
+    CHECK(runs.find("heavy", "0") == nullptr);
+    CHECK(runs.find("heavy", "100") != nullptr);
+}
