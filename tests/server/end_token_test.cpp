@@ -20,7 +20,7 @@ struct Shown {
     bool operator==(const Shown&) const = default;
 };
 
-void add_choice(const Json& choice, Shown& shown) {
+void add_shown(const Json& choice, Shown& shown) {
     for (const char* member : {"message", "delta"}) {
         if (choice.contains(member) && choice[member].contains("content"))
             shown.text += choice[member]["content"].get<std::string>();
@@ -37,21 +37,21 @@ void add_choice(const Json& choice, Shown& shown) {
         shown.reason = choice["finish_reason"];
 }
 
-Shown ask(FakeService& service, const std::string& path, const std::string& more) {
+Shown ask_shown(FakeService& service, const std::string& path, const std::string& more) {
     const bool is_chat = path.ends_with("chat/completions");
     const std::string body = (is_chat ? R"({"messages": [{"role": "user", "content": "a"}], "logprobs": true)"
                                       : R"({"prompt": "a", "logprobs": 1)") +
                              (R"(, "max_tokens": 60, "temperature": 0, "return_token_ids": true)" + more);
     Shown shown;
     const Json whole = post_json(service, path, body + "}");
-    add_choice(whole["choices"][0], shown);
+    add_shown(whole["choices"][0], shown);
     shown.completion_tokens = whole["usage"]["completion_tokens"];
     Shown streamed;
     const auto stream =
         service.post(path, body + R"(, "stream": true, "stream_options": {"include_usage": true}})");
     for (const Json& chunk : chunks_of(stream)) {
         for (const Json& choice : chunk["choices"])
-            add_choice(choice, streamed);
+            add_shown(choice, streamed);
         if (chunk.contains("usage") && !chunk["usage"].is_null())
             streamed.completion_tokens = chunk["usage"]["completion_tokens"];
     }
@@ -62,40 +62,42 @@ Shown ask(FakeService& service, const std::string& path, const std::string& more
     return shown;
 }
 
-constexpr const char* all_paths[] = {"/v1/completions", "/v3/completions", "/v1/chat/completions",
-                                     "/v3/chat/completions"};
+constexpr const char* shown_paths[] = {"/v1/completions", "/v3/completions", "/v1/chat/completions",
+                                       "/v3/chat/completions"};
 constexpr const char* shows_special = R"(, "skip_special_tokens": false)";
 
 } // namespace
 
 TEST_CASE("skip_special_tokens false shows the end token, with its id and log-probability") {
     FakeService service({.chat_template = plain_template, .says = "there was a dog"});
-    for (const char* path : all_paths) {
+    for (const char* path : shown_paths) {
         CAPTURE(path);
-        const Shown hidden = ask(service, path, "");
-        const Shown shown = ask(service, path, shows_special);
+        const Shown hidden = ask_shown(service, path, "");
+        const Shown shown = ask_shown(service, path, shows_special);
         CHECK(hidden.text.ends_with("dog"));
         CHECK(shown.text == hidden.text + "</s>");
         CHECK(shown.tokens.back() == "</s>");
         CHECK(shown.ids.size() == hidden.ids.size() + 1);
         CHECK(shown.reason == "stop");
-        CHECK(ask(service, path, std::string(shows_special) + R"(, "include_stop_str_in_output": true)") ==
-              shown);
+        CHECK(ask_shown(service, path,
+                        std::string(shows_special) + R"(, "include_stop_str_in_output": true)") == shown);
     }
 }
 
 TEST_CASE("an answer that something else ended shows no end token") {
     FakeService service({.chat_template = plain_template, .says = "there was a dog"});
-    for (const char* path : all_paths) {
+    for (const char* path : shown_paths) {
         CAPTURE(path);
         const std::string special = shows_special;
-        CHECK(ask(service, path, special + R"(, "max_tokens": 3)").text.find("</s>") == std::string::npos);
-        CHECK(ask(service, path, special + R"(, "stop": "was", "include_stop_str_in_output": true)")
+        CHECK(ask_shown(service, path, special + R"(, "max_tokens": 3)").text.find("</s>") ==
+              std::string::npos);
+        CHECK(ask_shown(service, path, special + R"(, "stop": "was", "include_stop_str_in_output": true)")
                   .text.ends_with("there was"));
         // A stop token is shown as a stop string is: only on request.
         const Json ids = post_json(service, "/tokenize", R"({"content": "there was a dog"})")["tokens"];
         const std::string stop = R"(, "stop_token_ids": [)" + etna::dump_json(ids[3]) + "]";
-        const Shown included = ask(service, path, special + stop + R"(, "include_stop_str_in_output": true)");
+        const Shown included =
+            ask_shown(service, path, special + stop + R"(, "include_stop_str_in_output": true)");
         CHECK(included.ids.back() == ids[3]);
     }
 }
