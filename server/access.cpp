@@ -280,13 +280,14 @@ Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
     const std::string origin(request.header("origin"));
     if (origin.empty() || !may_read(rules, origin))
         return {};
-    return {{"access-control-allow-origin", origin},
-            {"access-control-allow-methods", "GET, HEAD, POST, DELETE, OPTIONS"},
-            {"access-control-allow-headers", allowed_headers(request)},
-            {"access-control-expose-headers",
-             "x-request-id, etna-ignored, etna-adapted, etna-model, retry-after, retry-after-ms, x-should-retry"},
-            {"access-control-max-age", "600"},
-            {"vary", "Origin"}};
+    return {
+        {"access-control-allow-origin", origin},
+        {"access-control-allow-methods", "GET, HEAD, POST, DELETE, OPTIONS"},
+        {"access-control-allow-headers", allowed_headers(request)},
+        {"access-control-expose-headers",
+         "x-request-id, etna-ignored, etna-adapted, etna-model, retry-after, retry-after-ms, x-should-retry"},
+        {"access-control-max-age", "600"},
+        {"vary", "Origin"}};
 }
 
 } // namespace etna::server

@@ -48,8 +48,8 @@ struct PromptTokenDelta {
     uint32_t rank = 0; ///< number of tokens at least as likely, itself included; 0 for the first
 };
 
-/// Delivered first if the conversation had to be changed so that the model's template renders all of it, or if
-/// that drops something in any form.
+/// Delivered first if the conversation had to be changed so that the model's template renders all of it, or
+/// if that drops something in any form.
 struct Adapted {
     std::vector<std::string> notes = {};   ///< user-facing, one clause each
     std::vector<std::string> dropped = {}; ///< what has no effect, by names for a client

@@ -69,7 +69,8 @@ void assign_call_ids(output::Output& output, int64_t seed) {
     }
 }
 
-template <typename T> void add_unique(std::vector<T>& all, T one) {
+template <typename T>
+void add_unique(std::vector<T>& all, T one) {
     if (std::find(all.begin(), all.end(), one) == all.end())
         all.push_back(std::move(one));
 }

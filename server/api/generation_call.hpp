@@ -37,7 +37,8 @@ bool is_strict(const HttpRequest& request);
 /// Returns the error for a strict client's unknown members; success if there is none.
 ApiStatus refuse_unknown(bool is_strict, const IgnoredMembers& ignored);
 
-/// Lists the members without effect in the response's header `etna-ignored`, and the changes in `etna-adapted`.
+/// Lists the members without effect in the response's header `etna-ignored`, and the changes in
+/// `etna-adapted`.
 void report_ignored(const IgnoredMembers& ignored, HttpReply& reply);
 
 /// One request of a client.

@@ -18,6 +18,11 @@ void replace_all(std::string& text, const std::string& old, std::string_view wit
 
 } // namespace
 
+Error no_loading_thread(const std::system_error& error) {
+    return {ErrorKind::out_of_memory,
+            std::string("cannot start a thread to load the model: ") + error.what()};
+}
+
 bool is_transient(ErrorKind kind) {
     return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
 }

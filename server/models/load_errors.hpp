@@ -4,9 +4,13 @@
 #include "core/store/resolve.hpp"
 
 #include <string_view>
+#include <system_error>
 
 // The errors of models that cannot be loaded, as clients see them.
 namespace etna::server {
+
+/// Returns the error for a thread that cannot be started to load a model.
+Error no_loading_thread(const std::system_error& error);
 
 /// Whether the failure is transient, so that a later load may succeed.
 bool is_transient(ErrorKind kind);

@@ -29,11 +29,6 @@ constexpr int watches_per_idle_max = 10;
 /// Files that are inspected at a time.
 constexpr unsigned inspections_max = 4;
 
-Error no_loading_thread(const std::system_error& error) {
-    return {ErrorKind::out_of_memory,
-            std::string("cannot start a thread to load the model: ") + error.what()};
-}
-
 /// Whether a source that was found again is the one that is listed. One that was not fetched then is.
 bool is_unchanged(const store::ModelSource& listed, const store::ModelSource& found) {
     const bool was_fetched = !listed.path.empty() || !listed.bytes.empty();

@@ -178,7 +178,7 @@ bool ChatAggregator::is_complete_call(std::size_t index) const {
 }
 
 /// Broken calls are left out, because their text is content. A call that was cut off is the last piece of its
-/// answer; its arguments are no JSON.
+/// answer; its arguments are not JSON.
 Json ChatAggregator::calls() const {
     Json calls = Json::array();
     for (std::size_t call = 0; call < calls_.size(); ++call) {

@@ -152,7 +152,7 @@ class Demo(Report):
 
     def test_the_usage_of_the_first_event_is_that_of_the_last(self):
         self.folder = "message-start-usage"
-        self.send("/v1/messages", "messages.json")
+        self.events("/v1/messages", "messages.json")
         events = {event["type"]: event for event in self.events("/v1/messages", "messages.json")}
         start, end = events["message_start"]["message"]["usage"], events["message_delta"]["usage"]
         for name in ("input_tokens", "cache_read_input_tokens"):
@@ -207,7 +207,7 @@ class StopInReasoning(Report):
         message = self.send("/v1/chat/completions", "chat.json")[1]["choices"][0]["message"]
         self.assertEqual(message["content"].strip(), "So")
         message = self.send("/v1/chat/completions", "chat_blank_line.json")[1]["choices"][0]["message"]
-        self.assertTrue(message["content"].rstrip().endswith("the larger one."), message)
+        self.assertTrue(message["content"].rstrip().endswith("the larger one"), message)
         blocks = self.send("/v1/messages", "messages.json")[1]["content"]
         self.assertEqual([block["text"].strip() for block in blocks if block["type"] == "text"], ["So"])
         self.assertEqual(self.send("/api/chat", "ollama.json")[1]["message"]["content"].strip(), "So")

@@ -144,7 +144,7 @@ TEST_CASE("a constrained answer begins with reasoning only on request") {
             return encode(model, request).value().text.find("(quiet)") != std::string::npos;
         };
         CAPTURE(has_switch);
-        CHECK_FALSE(has_reasoning()); // nobody asked
+        CHECK_FALSE(has_reasoning()); // it was not requested
         CHECK(is_quiet() == has_switch);
         thinking = chat::Thinking::off;
         CHECK_FALSE(has_reasoning());

@@ -58,7 +58,7 @@ TEST_CASE("a stop string in the reasoning does not end the answer, and in the co
             opening + thoughts + "\n</think>\n\nSo 12.7 it is,\n\nthe larger one.", chat_template, 512);
         const std::pair<std::string, std::string> cases[] = {
             {"12.7", "So "},
-            {"\n\n", "So 12.7 it is,"}, // the white space after the marker is none of the content
+            {"\n\n", "So 12.7 it is,"}, // the white space after the marker is not content
             {"the", "So 12.7 it is,\n\n"},
             {"So", ""},
             {"one.", "So 12.7 it is,\n\nthe larger "}};
