@@ -71,6 +71,15 @@ TEST_CASE("white space is at most one space or newline, unless any is allowed") 
     for (const char* two : {"{  ", "{\n ", "{\n\n", "{ \n", "{\t", R"({"a":  )", "{\"a\": [ \n",
                             R"({"a": [1,  )", R"({"a": [1  )", R"({"a": []  )", " ", "\n"})
         CHECK_FALSE(single.begins(two));
+    Schema open(
+        R"({"type": "object", "properties": {"a": {"type": "array", "maxItems": 2, "uniqueItems": true,
+                    "items": {"enum": [1, 2]}}, "b": {"type": "array", "contains": {"const": 3},
+                    "minContains": 0, "maxContains": 1}}})");
+    for (const char* one : {"{ }", "{\n}", R"({"a": [ ], "b": [ ] })", R"({"a": [ 1, 2 ], "b": [ 3 ]})"})
+        CHECK(open.fits(one));
+    for (const char* two :
+         {"{  ", "{ \n", R"({"a": [  )", R"({"b": [  )", R"({"a": [1  )", R"({"b": [3  )", R"({"a": [1]  )"})
+        CHECK_FALSE(open.begins(two));
     Schema none(schema, {.spacing = JsonSpacing::none});
     CHECK(none.fits(R"({"a":[1,2]})"));
     CHECK_FALSE(none.begins(R"({"a": )"));

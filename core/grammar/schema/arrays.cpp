@@ -27,6 +27,9 @@ std::size_t first_count(const ArrayConstraints& array) {
     return count;
 }
 
+// Items end with the white space before the closing bracket. A list without items has the one after the
+// opening bracket only.
+
 /// Built from the last position to the first.
 Expression plain_items(const ContainerContext& context, const ArrayConstraints& array) {
     Language& language = context.language;
@@ -37,14 +40,15 @@ Expression plain_items(const ContainerContext& context, const ArrayConstraints& 
         return all == unbounded ? unbounded : all - std::min(all, some);
     };
     const uint32_t before = std::max<uint32_t>(first, 1); // items outside the repeat
-    Expression list = language.repeat(language.sequence(comma(context), rest), less(count.min, before),
-                                      less(count.max, before));
+    Expression list = language.sequence(language.repeat(language.sequence(comma(context), rest),
+                                                        less(count.min, before), less(count.max, before)),
+                                        context.space);
     for (uint32_t position = before; position-- > 0;) {
         const Expression item = position < first ? context.value_of(claims_on_item(array, position)) : rest;
         const Expression here =
             language.sequence(std::array{position == 0 ? empty : comma(context), item, list});
-        list =
-            language.either(position < count.max ? here : nothing, position >= count.min ? empty : nothing);
+        const Expression end = position == 0 ? empty : context.space;
+        list = language.either(position < count.max ? here : nothing, position >= count.min ? end : nothing);
     }
     return list;
 }
@@ -112,7 +116,7 @@ private:
             std::equal(state.counts.begin(), state.counts.end(), array_->contained.begin(),
                        [](uint32_t count, const auto& contained) { return count >= contained.count.min; });
         if (state.position >= array_->count.min && has_all)
-            alternatives.push_back(empty);
+            alternatives.push_back(state.position == 0 ? empty : context_->space);
         if (state.position < array_->count.max) {
             const Expression before = state.position == 0 ? empty : comma(*context_);
             add_items(state, 0, claims_on_item(*array_, state.position), state.counts, before, alternatives);
@@ -158,8 +162,7 @@ private:
 
 Expression bracketed(const ContainerContext& context, Expression items) {
     Language& language = context.language;
-    return language.sequence(
-        std::array{language.literal("["), context.space, items, context.space, language.literal("]")});
+    return language.sequence(std::array{language.literal("["), context.space, items, language.literal("]")});
 }
 
 /// Lists of distinct items, compared as texts, so each item has one notation only.
@@ -177,10 +180,13 @@ Result<Expression> distinct_items(const ContainerContext& context, const ArrayCo
             "let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
             "(--lenient-schema)");
     }
-    auto made = context.language.distinct(*item, comma(context), array.count.min, array.count.max);
+    Language& language = context.language;
+    auto made =
+        language.distinct(*item, comma(context), std::max(array.count.min, uint32_t{1}), array.count.max);
     if (!made)
         return refused(made.error().message, made.error().hint);
-    return bracketed(context, *made);
+    const Expression items = language.sequence(*made, context.space);
+    return bracketed(context, array.count.min == 0 ? language.optional(items) : items);
 }
 
 } // namespace

@@ -21,6 +21,7 @@ struct MemberName {
 struct ObjectForm {
     Expression open;
     Expression comma; ///< between members
+    Expression end;   ///< after the last member; an object without members has none
     Expression close;
     /// A member whose value satisfies all claims.
     std::function<Result<Expression>(const MemberName&, const Claims&)> member;

@@ -45,7 +45,8 @@ private:
           objects_{
               .open = language.sequence(language.literal("{"), containers_.space),
               .comma = language.sequence(language.literal(","), containers_.space),
-              .close = language.sequence(containers_.space, language.literal("}")),
+              .end = containers_.space,
+              .close = language.literal("}"),
               .member = [this](const MemberName& name,
                                const Claims& claims) { return Result<Expression>(member(name, claims)); }},
           root_(objects_) {}
@@ -78,7 +79,7 @@ private:
         } else if (form() == Form::keywords) {
             const Expression comma =
                 language_->sequence(language_->literal(","), language_->optional(language_->literal(" ")));
-            root_ = {.open = empty, .comma = comma, .close = empty, .member = objects_.member};
+            root_ = {.open = empty, .comma = comma, .end = empty, .close = empty, .member = objects_.member};
             root_.member = [this](const MemberName& name, const Claims& claims) -> Result<Expression> {
                 return language_->sequence(std::array{name.text, language_->literal("="), value_of(claims)});
             };
@@ -86,7 +87,7 @@ private:
         } else if (form() == Form::tagged) {
             ETNA_TRY(tagged_, TaggedMembers::create(*language_, containers_.document, containers_.dropped,
                                                     options_->writing, mark_, tagged_values()));
-            root_ = {.open = empty, .comma = empty, .close = empty, .member = {}};
+            root_ = {.open = empty, .comma = empty, .end = empty, .close = empty, .member = {}};
             root_.has_others = tagged_->has_others();
             root_.member = [this](const MemberName& name, const Claims& claims) {
                 return tagged_->member(name, claims);

@@ -279,13 +279,14 @@ private:
                                  : object_->count.max - std::min(object_->count.max, before);
         const Expression more = language_->sequence(comma_after(1), other_);
         if (before > 0)
-            return language_->repeat(more, min, max);
+            return language_->sequence(language_->repeat(more, min, max), form_->end);
         const auto less_one = [](uint32_t count) {
             return count == unbounded || count == 0 ? count : count - 1;
         };
         const Expression some =
             max == 0 ? nothing
-                     : language_->sequence(other_, language_->repeat(more, less_one(min), less_one(max)));
+                     : language_->sequence(std::array{
+                           other_, language_->repeat(more, less_one(min), less_one(max)), form_->end});
         return language_->either(some, min == 0 ? empty : nothing);
     }
 
