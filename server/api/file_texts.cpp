@@ -242,7 +242,7 @@ std::optional<std::string> FileTexts::read(Fields& fields, std::string_view path
         return std::nullopt;
     }
     if (is_other_medium(file->media_type) || !is_text(file->content)) {
-        const std::string_view type = file->media_type.empty() ? "binary data" : file->media_type;
+        const std::string type = file->media_type.empty() ? "binary data" : file->media_type;
         fields.adopt({.message = fmt::format("{} input of type {} is not supported by this model; files of "
                                              "text in UTF-8 are",
                                              medium_of(part["type"].get<std::string>()), type),

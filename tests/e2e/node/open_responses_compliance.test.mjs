@@ -38,11 +38,11 @@ function called(answer) {
   return call;
 }
 
-/** Checks that a text-only model refuses images instead of answering as if it had seen one. */
-function refuses(medium) {
+/** Checks that a text-only model refuses a part instead of answering as if it had seen it. */
+function refuses(message) {
   return ({ status, body }) => {
     assert.equal(status, 400);
-    assert.equal(body.error.message, `${medium} input is not supported by this model`);
+    assert.equal(body.error.message, message);
     assert.match(body.error.param, /^input\[0\]\.content/);
   };
 }
@@ -62,8 +62,8 @@ const TESTS = {
     assert.deepEqual(once, told.map((type) => `response.${type}`));
   }],
   'function-call-roundtrip': [[{ ...CALLING, tool_choice: { type: 'function', name: TOOL.name } }, withResult], completed],
-  'image-input': [[{ input: [user([{ type: 'input_text', text: 'What do you see?' }, { type: 'input_image', image_url: HEART }])] }], refuses('image')],
-  'file-input': [[{ input: [user([{ type: 'input_file', filename: 'empty.pdf', file_data: PDF }])] }], refuses('file')],
+  'image-input': [[{ input: [user([{ type: 'input_text', text: 'What do you see?' }, { type: 'input_image', image_url: HEART }])] }], refuses('image input is not supported by this model')],
+  'file-input': [[{ input: [user([{ type: 'input_file', filename: 'empty.pdf', file_data: PDF }])] }], refuses('file input of type application/pdf is not supported by this model; files of text in UTF-8 are')],
   'multi-turn': [[{ input: HISTORY }], completed],
   'previous-response-id': [[{ input: [HISTORY[0]] }, ({ body }) => ({ previous_response_id: body.id, input: [HISTORY[2]] })], completed],
   'compact-response': [[{ path: '/responses/compact', input: HISTORY, prompt_cache_key: 'alice' }], ({ status, body }) => {

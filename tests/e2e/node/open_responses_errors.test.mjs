@@ -17,7 +17,7 @@ const REFUSED = {
   'a wrong type': [{ max_output_tokens: 'many' }, 400, { param: 'max_output_tokens' }],
   'no input': [{ input: undefined }, 400, { param: 'input' }],
   'an image': [{ input: IMAGE }, 400, { param: 'input[0].content[0]' }],
-  'a tool that nothing runs': [{ tools: [{ type: 'retrieval' }] }, 400, { param: 'tools[0].type' }],
+  'a tool without a type': [{ tools: [{ name: 'look' }] }, 400, { param: 'tools[0].type' }],
   'a tool that is not there': [{ tool_choice: 'required' }, 400, { param: 'tool_choice' }],
   'too long a prompt': [{ input: TOO_LONG }, 400, { code: 'context_length_exceeded', param: 'input' }],
   'an unknown previous response': [{ previous_response_id: 'resp_none' }, 400, { code: 'previous_response_not_found', param: 'previous_response_id' }],

@@ -198,7 +198,7 @@ describe('a response', () => {
   it('names the wrong member', async () => {
     await assert.rejects(client.responses.create({ ...SUM, temperature: 5 }), { status: 400, param: 'temperature' });
     await assert.rejects(client.responses.create({ ...SUM, previous_response_id: 'resp_none' }), { code: 'previous_response_not_found' });
-    await assert.rejects(client.responses.create({ ...SUM, tools: [{ type: 'retrieval' }] }), { param: 'tools[0].type' });
+    await assert.rejects(client.responses.create({ ...SUM, tools: [{ name: 'look' }] }), { param: 'tools[0].type' });
     assert.ok(recorder.exchanges.length > 0);
   });
 });
