@@ -41,8 +41,11 @@ bool has_system(const std::vector<Turn>& messages) {
                        [](const Turn& message) { return message.role == "system"; });
 }
 
-bool has_reasoning(const std::vector<Turn>& messages) {
-    return std::any_of(messages.begin(), messages.end(),
+/// Whether a message after the last user's has reasoning: that of earlier turns is dropped by design.
+bool reasons_in_last_turn(const std::vector<Turn>& messages) {
+    const auto last_user = std::find_if(messages.rbegin(), messages.rend(),
+                                        [](const Turn& message) { return message.role == "user"; });
+    return std::any_of(messages.rbegin(), last_user,
                        [](const Turn& message) { return !message.reasoning.empty(); });
 }
 
@@ -170,7 +173,7 @@ private:
         }
         if (effort && !effort->has_effect)
             prompt_.dropped.emplace_back("reasoning_effort");
-        if (has_reasoning(turns_.messages) && !capabilities.renders_reasoning)
+        if (reasons_in_last_turn(turns_.messages) && !capabilities.renders_reasoning)
             prompt_.dropped.emplace_back("reasoning_content");
     }
 

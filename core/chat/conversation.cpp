@@ -56,6 +56,8 @@ Result<Message> read_message(const Value& value, const std::string& place) {
     Message message = message_of_role(text_member(value, "role"));
     ETNA_TRY(MessageText text, message_text(value));
     message.content = std::move(text.content);
+    if (message.content.empty()) // an answer of OpenAI's models in place of content
+        message.content = text_member(value, "refusal");
     message.reasoning = std::move(text.reasoning);
     for (const std::string_view key : reasoning_keys) {
         if (message.reasoning.empty())

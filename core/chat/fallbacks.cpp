@@ -66,13 +66,16 @@ void move_results(std::vector<Turn>& results, const TurnCall& call, std::vector<
     results.erase(results.begin(), others);
 }
 
-/// Appends one message per call, each followed by its result; only the first has the content.
+/// Appends one message per call, each followed by its result; only the first has the content and the
+/// reasoning.
 void append_single_calls(const Turn& message, std::vector<Turn> results, std::vector<Turn>& messages) {
     for (std::size_t i = 0; i < message.calls.size(); ++i) {
         Turn single = message;
         single.calls = {message.calls[i]};
-        if (i > 0)
+        if (i > 0) {
             single.content.clear();
+            single.reasoning.clear();
+        }
         messages.push_back(std::move(single));
         move_results(results, message.calls[i], messages);
     }
@@ -114,6 +117,7 @@ bool merge_adjacent(Turns& turns) {
                                message.role != "tool" && merged.back().calls.empty() && message.calls.empty();
         if (can_merge) {
             append(merged.back().content, message.content);
+            append(merged.back().reasoning, message.reasoning);
         } else {
             merged.push_back(std::move(message));
         }

@@ -176,9 +176,9 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     ETNA_TRY(prompt.branch_positions, branch_positions(model, conversation, prompt, options));
     prompt.syntax = &output.syntax;
     const chat::Thinking thinking = thinking_of(conversation, request);
-    prompt.may_think = thinking == chat::Thinking::on || rendered.ignores_thinking_off ||
-                       (thinking == chat::Thinking::template_default &&
-                        !format->chat_template.capabilities().skips_thinking_by_default);
+    prompt.may_think =
+        thinking == chat::Thinking::on || (thinking == chat::Thinking::template_default &&
+                                           !format->chat_template.capabilities().skips_thinking_by_default);
     prompt.markers = conversation.tools.empty() ? output.markers_without_calls : output.markers;
     prompt.tools = conversation.tools;
     prompt.is_structured = request.grammar.has_value();

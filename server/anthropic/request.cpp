@@ -171,6 +171,7 @@ ApiResult<MessagesRequest> read_messages_request(const Json& body, std::string_v
     }
     ETNA_CHECK(fields.status());
     api::add_template_arguments(arguments, conversation);
+    parsed.call.asks_for_thinking = body.contains("thinking");
     parsed.call.ignored = api::ignored_members(fields);
     note_betas(betas, parsed.call.ignored);
     request.prompt = std::move(conversation);

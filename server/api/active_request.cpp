@@ -147,6 +147,7 @@ void ActiveRequest::adopt(const GenerationCall& call) {
     prompt_member_ = call.prompt_member;
     tools_ = call.tools;
     ignored_ = call.ignored;
+    asks_for_thinking_ = call.asks_for_thinking;
     constraints_.clear();
     for (const generate::Request& request : call.requests) {
         priority_ = request.priority;
@@ -192,7 +193,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     tokens_so_far_.assign(generation_->choices(), 0);
     for (const grammar::DroppedKeyword& keyword : generation_->dropped_keywords())
         ignored_.without_effect.push_back(path_of(keyword));
-    ignored_.add(generation_->adapted());
+    add_adapted(generation_->adapted());
     log_prompts();
     show_answers();
     return {};
@@ -207,7 +208,7 @@ ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const Ca
         memory_->shrink_to(reserved); // counting may run many times
     if (!prompt)
         return report_failure(prompt.error());
-    ignored_.add(prompt->adapted);
+    add_adapted(prompt->adapted);
     in_flight_->set_status(200);
     return prompt->tokens.size();
 }
@@ -226,6 +227,13 @@ ApiStatus ActiveRequest::check_prompts() const {
         }
     }
     return {};
+}
+
+/// Notes what the chat template changes and ignores.
+void ActiveRequest::add_adapted(generate::Adapted adapted) {
+    if (!asks_for_thinking_)
+        std::erase(adapted.dropped, "thinking");
+    ignored_.add(adapted);
 }
 
 /// The path of the keyword in the request: `response_format.json_schema.schema#/properties/a/format`.

@@ -147,6 +147,7 @@ private:
     void adopt(const GenerationCall& call);
     [[nodiscard]] ApiStatus check_prompts() const;
     ApiError refuse(ApiError error);
+    void add_adapted(generate::Adapted adapted);
     [[nodiscard]] std::string path_of(const grammar::DroppedKeyword& keyword) const;
     [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
     [[nodiscard]] bool must_end(const CancelPoll& is_cancelled) const;
@@ -176,6 +177,7 @@ private:
     std::vector<OfferedTool> tools_;
     std::vector<std::string> constraints_; ///< the members that hold the answer's grammars
     IgnoredMembers ignored_;
+    bool asks_for_thinking_ = true; ///< see GenerationCall
     std::optional<generate::Generation> generation_;
     std::optional<Usage> usage_;
     std::size_t prompt_count_ = 0;

@@ -442,3 +442,38 @@ TEST_CASE("text beside a call is named as dropped rather than all calls converte
     CHECK(adapted->dropped == std::vector<std::string>{"text beside tool calls"});
     CHECK_FALSE(adapted->tools_in_text);
 }
+
+TEST_CASE("reasoning of the last turn is named if the template never renders it, and that of earlier turns "
+          "is not") {
+    constexpr std::string_view plain = "{%- for m in messages -%}[{{ m.content }}]{%- endfor -%}";
+    const Message thought = {.role = Role::assistant, .content = "B", .reasoning = "T"};
+    CHECK(adapt_with(plain, {user_turn("A"), thought, user_turn("C")})->dropped.empty());
+    CHECK(adapt_with(plain, {user_turn("A"), thought})->dropped ==
+          std::vector<std::string>{"reasoning_content"});
+}
+
+TEST_CASE("split calls have the reasoning once, and merged messages that of both") {
+    constexpr std::string_view thinks =
+        "{%- for m in messages -%}{%- if m.tool_calls and m.tool_calls | length > 1 -%}"
+        "{{ raise_exception('one call') }}{%- endif -%}{%- if loop.previtem is defined and "
+        "loop.previtem.role == m.role -%}{{ raise_exception('take turns') }}{%- endif -%}"
+        "[{{ m.reasoning_content or '' }}|{{ m.content }}{%- for c in m.tool_calls or [] -%}"
+        "{{ c.function.arguments | tojson }}{%- endfor -%}]{%- endfor -%}{{ tools | tojson if tools else '' "
+        "}}";
+    Message both = call_turn({roll, roll_again});
+    both.reasoning = "T";
+    CHECK(prompt_with(thinks, {user_turn("A"), both, result_turn("4"), result_turn("5", "abcdefgh2")},
+                      die_tools())
+              .starts_with("[|A][T|{\"sides\": \"six\"}][|4][|{\"sides\": \"eight\"}][|5]"));
+    const Message first = {.role = Role::assistant, .content = "B", .reasoning = "T"};
+    const Message second = {.role = Role::assistant, .content = "C", .reasoning = "U"};
+    CHECK(prompt_with(thinks, {user_turn("A"), first, second}) == "[|A][T\n\nU|B\n\nC]");
+}
+
+TEST_CASE("a refusal of the assistant is its content if it has no other") {
+    constexpr std::string_view plain = "{%- for m in messages -%}[{{ m.content }}]{%- endfor -%}";
+    CHECK(request_prompt(std::string(plain) + "{{ tools | tojson if tools else '' }}",
+                         R"({"role": "user", "content": "A"}, {"role": "assistant", "content": null,
+                             "refusal": "I cannot."})")
+              .starts_with("[A][I cannot.]"));
+}

@@ -261,6 +261,8 @@ TEST_CASE("an answer to a message matches the schema of its output format") {
          {R"("output_config": {"format": )" + schema + "}", R"("output_format": )" + schema}) {
         const Json message =
             post_json(service, messages_path, message_body("Go", ", \"max_tokens\": 100, " + member));
+        CAPTURE(message.dump());
+        REQUIRE(!message["content"].empty());
         const Json answer = etna::parse_json(message["content"][0]["text"].get<std::string>());
         CHECK((answer["city"] == "Oslo" || answer["city"] == "Rome"));
     }
