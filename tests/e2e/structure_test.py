@@ -165,12 +165,17 @@ class Structure(Serve):
             self.assertEqual(len(calls), 1)
             self.check_calls(self.called(tools=TOOLS, tool_choice=named, **single), ["search"])
 
-    def test_a_truncated_call_is_not_returned(self):
+    def test_a_truncated_call_has_incomplete_arguments(self):
+        cut = []
         for tokens in (2, 6, 12, 16, 20):
             choice = self.chat(tools=TOOLS, tool_choice="required", max_tokens=tokens, seed=1, **WILD)["choices"][0]
             self.assertEqual(choice["finish_reason"], "length")
-            self.assertEqual(choice["message"]["content"], "")
-            self.assertNotIn("tool_calls", choice["message"])
+            self.assertFalse(choice["message"]["content"], choice)
+            cut += choice["message"].get("tool_calls", [])
+        for call in cut:
+            with self.assertRaises(json.JSONDecodeError):
+                json.loads(call["function"]["arguments"])
+        self.assertTrue(cut)
 
     def test_streamed_calls_are_the_same(self):
         request = {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False, "seed": 5, **WILD}
