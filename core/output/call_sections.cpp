@@ -47,6 +47,17 @@ bool OutputMachine::is_recognised(const Section& section) const {
     return section.origin == Origin::own || !has_strict_calls_;
 }
 
+/// Whether reasoning ends inside the attempt so far: then the model only drafts the call.
+bool OutputMachine::ends_reasoning() const {
+    const std::string_view text = input_.between(attempt_.begin, input_.offset());
+    for (std::size_t i = 0; i < reasoning_markers_.size(); ++i) {
+        if (reasoning_meanings_[i].kind == Meaning::Kind::reasoning_close &&
+            text.find(reasoning_markers_[i]) != std::string_view::npos)
+            return true;
+    }
+    return false;
+}
+
 /// Returns the first section from index `first` on that may open here with this marker; empty: without one.
 std::optional<std::size_t> OutputMachine::find_section(std::size_t first, std::string_view marker,
                                                        State before) const {
@@ -378,6 +389,10 @@ OutputMachine::Progress OutputMachine::read_call() {
     if (attempt_.lacks == Proof::call_named && !call_.is_tentative())
         attempt_.lacks = Proof::none;
     const bool is_too_long = input_.offset() - attempt_.begin > max_attempt_bytes;
+    if (attempt_.lacks == Proof::call_done && call_.is_complete() && ends_reasoning()) {
+        reject();
+        return Progress::again;
+    }
     if (attempt_.lacks == Proof::call_done && call_.is_complete() && !is_too_long)
         prove();
     if (attempt_.lacks > Proof::call_named && is_too_long) {

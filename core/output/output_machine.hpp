@@ -109,6 +109,7 @@ private:
 
     // Sections that may prove to be something else
     [[nodiscard]] bool is_recognised(const Section& section) const;
+    [[nodiscard]] bool ends_reasoning() const;
     [[nodiscard]] std::optional<std::size_t> find_section(std::size_t first, std::string_view marker,
                                                           State before) const;
     bool begin_unmarked();
