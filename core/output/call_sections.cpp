@@ -32,6 +32,11 @@ bool may_open(const Section& section, char first) {
            (is_object ? first == '{' : is_function_name({&first, 1}));
 }
 
+/// Whether the section has no tags: nothing, or a fence, opens it.
+bool is_bare(const Section& section) {
+    return section.open.empty() || is_fence(section.open.front());
+}
+
 /// Size of the first character.
 std::size_t character_bytes(std::string_view text) {
     std::size_t size = 1;
@@ -42,9 +47,15 @@ std::size_t character_bytes(std::string_view text) {
 
 } // namespace
 
-/// Whether the answer's sections may be of this kind.
+/// Whether the answer's sections may be of this kind here. A model whose own calls have tags writes bare
+/// ones, or blocks of code, at the start of an answer; after other text it quotes them.
 bool OutputMachine::is_recognised(const Section& section) const {
-    return section.origin == Origin::own || !has_strict_calls_;
+    if (section.origin == Origin::own)
+        return true;
+    const bool has_tags =
+        std::none_of(syntax_.sections.begin(), syntax_.sections.end(),
+                     [](const Section& one) { return one.origin == Origin::own && is_bare(one); });
+    return !has_strict_calls_ && (at_span_start_ || !has_tags || !is_bare(section));
 }
 
 /// Whether reasoning ends inside the attempt so far: then the model only drafts the call.
