@@ -190,6 +190,8 @@ private:
             !capabilities.renders_system && (has_system(turns_.messages) || lacks_tools);
         return (lacks_tools ? all_that_replace(Replaces::tools) : 0) |
                (lacks_calls ? all_that_replace(Replaces::calls) : 0) |
+               (lacks_system || capabilities.moves_late_system ? all_that_replace(Replaces::late_system)
+                                                               : 0) |
                (lacks_system ? all_that_replace(Replaces::system) : 0);
     }
 

@@ -57,9 +57,10 @@ struct TemplateCapabilities {
     ContentForm content = ContentForm::text;
     bool keeps_texts = false; ///< writes a user's text into the prompt as it is, but for capital letters
     ArgumentsForm arguments = ArgumentsForm::none;
-    bool renders_system = false; ///< renders a system message before the first user message
-    bool renders_tools = false;  ///< renders the offered tools
-    bool can_think = false;      ///< a variable that turns thinking on or off changes the prompt
+    bool renders_system = false;    ///< renders a system message before the first user message
+    bool moves_late_system = false; ///< renders a later system message before the turns that precede it
+    bool renders_tools = false;     ///< renders the offered tools
+    bool can_think = false;         ///< a variable that turns thinking on or off changes the prompt
     /// Thinking is off by default: a request without a switch renders as one that turns thinking off.
     bool skips_thinking_by_default = false;
     ReasoningControls reasoning_controls = {};

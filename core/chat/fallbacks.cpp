@@ -428,8 +428,8 @@ constexpr std::array fallbacks = {
     TemplateFallback{
         &calls_to_text, 15, Replaces::calls,
         "the chat template does not support calls: they and their results are converted to text"},
-    TemplateFallback{&fold_late_systems, 2, Replaces::system,
-                     "the chat template allows system messages only at the start: later ones are moved into "
+    TemplateFallback{&fold_late_systems, 2, Replaces::late_system,
+                     "the chat template renders system messages only at the start: later ones are moved into "
                      "the neighbouring turn"},
     TemplateFallback{&merge_leading_systems, 1, Replaces::system,
                      "the chat template allows one system message: those at the start are merged"},

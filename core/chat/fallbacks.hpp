@@ -9,7 +9,7 @@
 namespace etna::chat {
 
 /// What a template lacks altogether, so that a fallback always applies.
-enum class Replaces : uint8_t { nothing, tools, calls, system };
+enum class Replaces : uint8_t { nothing, tools, calls, late_system, system };
 
 /// One change to a conversation. A longer conversation with the same beginning keeps that beginning, so that
 /// its prompt continues the earlier one.

@@ -96,6 +96,15 @@ bool renders_system(const ChatTemplate& chat_template, ContentForm form) {
     return contains(prompt, system_word) && contains(prompt, user_word);
 }
 
+/// Whether such a message changes the beginning of the prompt, so that nothing cached of it can be used.
+bool moves_late_system(const ChatTemplate& chat_template, ContentForm form) {
+    const Value answer = Value::dict({{"role", "assistant"}, {"content", content(text_word, form)}});
+    const Value system = Value::dict({{"role", "system"}, {"content", content(system_word, form)}});
+    const std::string prompt = prompt_of(
+        chat_template, {{"messages", Value::list({user_message(form), answer, system, user_message(form)})}});
+    return contains(prompt, system_word) && prompt.find(system_word) < prompt.find(user_word);
+}
+
 bool renders_tools(const ChatTemplate& chat_template, ContentForm form) {
     const std::string prompt =
         prompt_of(chat_template, {{"messages", Value::list({user_message(form)})}, {"tools", probe_tools()}});
@@ -202,6 +211,7 @@ TemplateCapabilities probe_capabilities(const ChatTemplate& chat_template) {
     capabilities.keeps_texts = keeps_texts(chat_template, capabilities.content);
     capabilities.arguments = arguments_form(chat_template, capabilities.content);
     capabilities.renders_system = renders_system(chat_template, capabilities.content);
+    capabilities.moves_late_system = moves_late_system(chat_template, capabilities.content);
     capabilities.renders_tools = renders_tools(chat_template, capabilities.content);
     capabilities.reasoning_controls =
         probe_reasoning_controls(chat_template, user_message(capabilities.content));

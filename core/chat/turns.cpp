@@ -107,20 +107,22 @@ Value turn_value(const Turn& turn, const TemplateCapabilities& capabilities) {
 
 /// A call that has no result yet.
 struct OpenCall {
-    std::string id;
+    std::string id;         ///< unique among the calls of its message
+    std::string written_id; ///< by the client; its result names this one
     std::string name;
 };
 
 /// Returns the call that the result answers: by its id, else the first of its name, else the first.
 std::vector<OpenCall>::iterator answered_call(std::vector<OpenCall>& open, const Turn& result) {
-    const auto with_id = std::ranges::find(open, result.tool_call_id, &OpenCall::id);
+    const auto with_id = std::ranges::find(open, result.tool_call_id, &OpenCall::written_id);
     if (with_id != open.end() || !result.tool_call_id.empty())
         return with_id;
     const auto of_name = std::ranges::find(open, result.tool_name, &OpenCall::name);
     return of_name != open.end() ? of_name : open.begin();
 }
 
-/// Gives ids to calls and results without one. Some templates accept only nine letters and digits.
+/// Gives ids to calls without one, or with that of an earlier call of the message, and to their results. Some
+/// templates accept only nine letters and digits.
 void complete_ids(std::vector<Turn>& messages) {
     std::vector<OpenCall> open;
     std::size_t calls = 0;
@@ -129,9 +131,10 @@ void complete_ids(std::vector<Turn>& messages) {
             open.clear();
         for (TurnCall& call : message.calls) {
             ++calls;
-            if (call.id.empty())
+            const std::string written_id = call.id;
+            if (call.id.empty() || std::ranges::find(open, call.id, &OpenCall::id) != open.end())
                 call.id = fmt::format("call{:05}", calls);
-            open.push_back({call.id, call.name});
+            open.push_back({call.id, written_id, call.name});
         }
         if (message.role != "tool")
             continue;

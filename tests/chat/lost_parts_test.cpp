@@ -33,6 +33,11 @@ constexpr std::string_view drops_late_systems =
     "endfor -%}]"
     "{%- elif m.role == 'tool' -%}[tool:{{ m.content }}]{%- endif -%}{%- endfor -%}";
 
+// As DeepSeek V3: system messages are collected at the start.
+constexpr std::string_view collects_systems =
+    "{%- for m in messages if m.role == 'system' -%}[system:{{ m.content }}]{%- endfor -%}"
+    "{%- for m in messages if m.role != 'system' -%}[{{ m.role }}:{{ m.content }}]{%- endfor -%}";
+
 // As Qwen3.5: a later system message is an error.
 constexpr std::string_view refuses_late_systems =
     "{%- for m in messages -%}{%- if m.role == 'system' and not loop.first -%}"
@@ -136,7 +141,8 @@ TEST_CASE("a short message that occurs elsewhere in the prompt is not lost") {
 }
 
 TEST_CASE("a note stays where it stands, so that the next prompt continues the earlier one") {
-    for (const std::string_view chat_template : {drops_late_systems, refuses_late_systems}) {
+    for (const std::string_view chat_template :
+         {drops_late_systems, refuses_late_systems, collects_systems}) {
         Messages conversation = {system_turn("S"), user_turn("A")};
         std::string before = prompt_with(chat_template, conversation);
         for (const char* turn : {"B", "C", "D"}) {
@@ -245,6 +251,17 @@ TEST_CASE("calls and results without ids get matching ones") {
         CHECK(request_prompt(mistral_like, two) == "<roll>[user:A](roll sides=1 call00001)(roll sides=1 "
                                                    "call00002)[tool:4 call00001][tool:5 call00002]");
     }
+}
+
+TEST_CASE("calls of one message with the same id get different ones, and so do their results") {
+    const std::string call =
+        R"({"id": "abcdefgh1", "type": "function", "function": {"name": "roll", "arguments": "{\"sides\":1}"}})";
+    const std::string result = R"({"role": "tool", "tool_call_id": "abcdefgh1", "content": )";
+    CHECK(
+        request_prompt(mistral_like,
+                       R"({"role": "user", "content": "A"}, {"role": "assistant", "tool_calls": [)" + call +
+                           "," + call + "]}," + result + R"("4"}, )" + result + R"("5"})") ==
+        "<roll>[user:A](roll sides=1 abcdefgh1)(roll sides=1 call00002)[tool:4 abcdefgh1][tool:5 call00002]");
 }
 
 TEST_CASE("a result without an id answers the first open call of its name") {
