@@ -314,6 +314,14 @@ Result<Prompt> encode_untruncated(const Model& model, const Request& request, co
     return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request, limits);
 }
 
+/// Whether the text of the conversation, not the template, has the markers around an answer: then it asks for
+/// them.
+bool mentions_answer_markers(const output::Syntax& syntax, std::string_view text) {
+    return std::any_of(syntax.answer.begin(), syntax.answer.end(), [text](const output::AnswerMarkers& pair) {
+        return !pair.expected && text.find(pair.open) != std::string_view::npos;
+    });
+}
+
 } // namespace
 
 chat::Thinking thinking_of(const chat::Conversation& conversation, const Request& request) {
@@ -362,7 +370,9 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
              output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
                                                      .tools = prompt.tools,
                                                      .is_structured = prompt.is_structured,
-                                                     .has_strict_calls = prompt.has_strict_calls}));
+                                                     .has_strict_calls = prompt.has_strict_calls,
+                                                     .mentions_answer_markers =
+                                                         mentions_answer_markers(*prompt.syntax, before)}));
     // Without the trailing white space, which the parser would deliver with the text that follows it.
     const std::string_view answer_start = prefilled.substr(0, prefilled.find_last_not_of(" \t\r\n") + 1);
     for (const output::Event& event : parser.push(answer_start)) {

@@ -62,6 +62,7 @@ OutputMachine::OutputMachine(const Syntax& syntax, Tools tools, const ParserOpti
           .syntax = syntax, .tools = std::move(tools), .message_section = {.calls = syntax.messages.calls}})),
       syntax_(rules_->syntax), tools_(rules_->tools), message_section_(rules_->message_section),
       is_structured_(options.is_structured), has_strict_calls_(options.has_strict_calls),
+      mentions_answer_markers_(options.mentions_answer_markers),
       out_(options.start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::marker),
       call_(syntax_, tools_, input_, out_) {
     const Start start = options.start;
@@ -172,15 +173,16 @@ void OutputMachine::collect_markers() {
         if (section.open.empty() && !has_strict_calls_)
             line_starts_ = "{[";
     }
+    const auto add_close = [&](std::string_view marker) {
+        if (is_tag(marker))
+            add(marker, {trim(marker).starts_with("</") ? Kind::call_close : Kind::hidden});
+    };
     for (const auto& section : syntax_.sections) {
         if (tools_.empty() || section.origin == Origin::foreign)
             continue;
-        for (const auto& call : section.calls) {
-            if (is_tag(call.back().text))
-                add(call.back().text, {Kind::hidden});
-        }
-        if (is_tag(section.close))
-            add(section.close, {Kind::hidden});
+        for (const auto& call : section.calls)
+            add_close(call.back().text);
+        add_close(section.close);
     }
     const bool is_plain = is_structured_ && tools_.empty();
     for (std::size_t i = 0; i < syntax_.hidden.size() && !is_plain; ++i)
@@ -229,8 +231,8 @@ OutputMachine::Progress OutputMachine::read_content() {
     if (found.offset > 0)
         take_content(found.offset);
     if (found.marker)
-        enter_marker(*found.marker);
-    return found.marker || found.is_line_start ? Progress::again : Progress::wait;
+        return enter_marker(*found.marker);
+    return found.is_line_start ? Progress::again : Progress::wait;
 }
 
 void OutputMachine::take_content(std::size_t bytes) {
@@ -263,7 +265,8 @@ bool OutputMachine::reasoning_opens(Progress& progress) {
 bool OutputMachine::answer_opens(Progress& progress) {
     for (const AnswerMarkers& pair : syntax_.answer) {
         const bool is_plain = is_structured_ && tools_.empty();
-        if (is_plain || !(pair.expected || is_after_reasoning_))
+        const bool may_open = pair.expected || (is_after_reasoning_ && !mentions_answer_markers_);
+        if (is_plain || !may_open)
             continue;
         const Match found = input_.match(pair.open);
         if (found == Match::no)
@@ -279,18 +282,35 @@ bool OutputMachine::answer_opens(Progress& progress) {
     return false;
 }
 
-void OutputMachine::enter_marker(std::size_t marker) {
+/// Whether the line of content that the marker, at the read position, is on holds nothing else but markers;
+/// `partial`: more text is needed to decide.
+Match OutputMachine::is_alone_on_line(std::string_view marker) const {
+    if (in_block_ || !(at_span_start_ || is_line_blank_))
+        return Match::no;
+    const std::string_view after = input_.rest().substr(marker.size());
+    const auto next = after.find_first_not_of(" \t\r");
+    if (next == std::string_view::npos)
+        return input_.more() == More::may_come ? Match::partial : Match::yes;
+    return after[next] == '\n' || after[next] == '<' ? Match::yes : Match::no;
+}
+
+OutputMachine::Progress OutputMachine::enter_marker(std::size_t marker) {
     const Meaning meaning = meanings_[marker];
     const std::string_view text = content_markers_[marker];
     const bool is_section = meaning.kind == Meaning::Kind::section;
+    const Match alone = meaning.kind == Meaning::Kind::call_close ? is_alone_on_line(text) : Match::yes;
+    if (alone == Match::partial)
+        return Progress::wait;
     const bool is_text = (is_section && !begin_marked(meaning.index, text, State::content)) ||
-                         (meaning.kind == Meaning::Kind::answer_close && text != answer_close_);
+                         (meaning.kind == Meaning::Kind::answer_close && text != answer_close_) ||
+                         alone == Match::no;
     if (is_text) {
         in_block_ = in_block_ && !(is_fence(text) && is_line_blank_);
-        return take_content(text.size());
+        take_content(text.size());
+        return Progress::again;
     }
     if (is_section)
-        return;
+        return Progress::again;
     retain_from_here();
     input_.skip(text.size());
     switch (meaning.kind) {
@@ -318,6 +338,7 @@ void OutputMachine::enter_marker(std::size_t marker) {
         enter_content();
         break;
     }
+    return Progress::again;
 }
 
 /// `close`: empty if the prompt opened the reasoning.

@@ -78,6 +78,7 @@ private:
     struct Meaning {
         enum class Kind : uint8_t {
             section,
+            call_close, ///< a tag, of a section or a call that is not open; also written in prose
             hidden,
             message_open,
             message_close,
@@ -100,7 +101,8 @@ private:
     bool reasoning_opens(Progress& progress);
     bool answer_opens(Progress& progress);
     void take_content(std::size_t bytes);
-    void enter_marker(std::size_t marker);
+    [[nodiscard]] Match is_alone_on_line(std::string_view marker) const;
+    Progress enter_marker(std::size_t marker);
     void enter_reasoning(std::string_view close);
     void enter_message_text(State state);
     void add_reasoning_marker(std::string_view marker, Meaning meaning);
@@ -151,8 +153,9 @@ private:
     const Syntax& syntax_; ///< of rules_, like the next two
     const Tools& tools_;
     const Section& message_section_;
-    const bool is_structured_;    ///< see ParserOptions
-    const bool has_strict_calls_; ///< see ParserOptions
+    const bool is_structured_;           ///< see ParserOptions
+    const bool has_strict_calls_;        ///< see ParserOptions
+    const bool mentions_answer_markers_; ///< see ParserOptions
     EventWriter out_;
     InputBuffer input_;
     std::size_t retained_ = not_retained; ///< offset of the text that is retained for a failed call or header

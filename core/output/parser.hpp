@@ -34,6 +34,8 @@ struct ParserOptions {
     /// content is constrained too. Then text that resembles a call in no form of the family's is content; so
     /// is one between lines of content.
     bool has_strict_calls = false;
+    /// The prompt mentions markers around an answer that are not the template's. Then they are content.
+    bool mentions_answer_markers = false;
 };
 
 /// Splits a model's streamed output into content, reasoning and calls. The events do not depend on chunk

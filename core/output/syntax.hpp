@@ -104,7 +104,8 @@ struct ReasoningMarkers {
 };
 
 /// Markers around the answer of a model that reasons. They are recognised at the start of the content after
-/// reasoning; if `expected`, because the template has them, also at the start of the output.
+/// reasoning, unless the prompt mentions them; if `expected`, because the template has them, always, and also
+/// at the start of the output.
 struct AnswerMarkers {
     std::string_view open = {};
     std::string_view close = {};

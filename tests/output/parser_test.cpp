@@ -100,7 +100,8 @@ TEST_CASE("the events of any text are well-formed in every family", "[output]") 
     }
 }
 
-TEST_CASE("a stray closing tag of calls is hidden only if tools are offered", "[output]") {
+TEST_CASE("a stray closing tag of calls is hidden only on a line of its own, if tools are offered",
+          "[output]") {
     std::size_t tags = 0;
     for (const auto& syntax : syntaxes()) {
         for (const auto& section : syntax.sections) {
@@ -108,13 +109,17 @@ TEST_CASE("a stray closing tag of calls is hidden only if tools are offered", "[
             if (close.size() < 2 || close.back() != '>' || section.origin == Origin::foreign)
                 continue;
             ++tags;
-            const std::string text = "It is sunny." + close + " Bye.";
+            const std::string text = "It is sunny.\n" + close + "\nBye.";
             INFO(syntax.name << ": " << text);
             const auto offered =
                 test::feed(syntax, {.tools = one_tool}, text, test::every_byte(text)).output.content;
             CHECK(offered.find(close) == std::string::npos);
             CHECK(offered.starts_with("It is sunny."));
             CHECK(offered.ends_with("Bye."));
+            const std::string prose = "Write " + close + " last.";
+            const auto mentioned =
+                test::feed(syntax, {.tools = one_tool}, prose, test::every_byte(prose)).output.content;
+            CHECK((mentioned == prose) == close.starts_with("</"));
             const auto plain = test::feed(syntax, {}, text, test::every_byte(text)).output.content;
             const bool is_always_hidden =
                 std::find(syntax.hidden.begin(), syntax.hidden.end(), close) != syntax.hidden.end();
@@ -362,4 +367,13 @@ TEST_CASE("white space at the end of content is delivered unless a marker follow
     const auto fed = test::feed(harmony, {.start = Start::header, .tools = one_tool}, called, {});
     CHECK(fed.output.content == "Wait.");
     CHECK(fed.output.calls.size() == 1);
+}
+
+TEST_CASE("tags around an answer are content if the prompt mentions them", "[output]") {
+    const std::string text = "<think>So.</think>\n\n<answer>42</answer>";
+    const Syntax& generic = *find_syntax("generic");
+    CHECK(test::feed(generic, {}, text, test::every_byte(text)).output.content == "42");
+    const auto asked = test::feed(generic, {.mentions_answer_markers = true}, text, test::every_byte(text));
+    CHECK(asked.output.content == "<answer>42</answer>");
+    CHECK(asked.output.reasoning == "So.");
 }
