@@ -1,6 +1,7 @@
 #include "server/anthropic/conversation.hpp"
 
 #include "server/api/content_parts.hpp"
+#include "server/api/tools.hpp"
 #include "server/json.hpp"
 
 #include <array>
@@ -163,33 +164,40 @@ private:
     }
 
     void read_result(Fields& block) {
-        block.require("tool_use_id");
         const std::string id = block.text("tool_use_id").value_or("");
+        const auto call = names_.find(id);
+        if (id.empty() && calls_without_id_.empty()) {
+            block.require("tool_use_id");
+            return block.refuse("tool_use_id", "is empty");
+        }
+        if (!id.empty() && call == names_.end())
+            return block.refuse("tool_use_id", fmt::format("is `{}`, which no earlier tool_use has", id));
+        std::string name = id.empty() ? calls_without_id_.front() : call->second;
+        if (id.empty())
+            calls_without_id_.erase(calls_without_id_.begin());
         const bool is_error = block.flag("is_error").value_or(false);
         std::string text = result_text(block, *files_);
-        const auto call = names_.find(id);
-        if (call == names_.end() && !block.problem())
-            return block.refuse("tool_use_id", fmt::format("is `{}`, which no earlier tool_use has", id));
         if (is_error)
             text = "Error: " + text;
         messages_->push_back({.role = chat::Role::tool,
                               .content = std::move(text),
                               .tool_call_id = id,
-                              .tool_name = call == names_.end() ? std::string() : call->second});
+                              .tool_name = std::move(name)});
         is_open_ = false; // text after a result starts a new message
     }
 
+    /// Of a call in a history, the id may be missing, and the input may be whatever the model wrote.
     void read_call(Fields& block) {
-        for (const std::string_view name : {"id", "name", "input"})
-            block.require(name);
+        block.require("name");
         const std::string id = block.text("id").value_or("");
         const std::string name = block.text("name").value_or("");
-        const Json* const input = block.object("input");
+        std::string arguments = api::history_arguments(block.any("input"));
         block.accept({"caller"});
-        if (input == nullptr)
-            return;
-        names_[id] = name;
-        open().tool_calls.push_back({.id = id, .name = name, .arguments = dump_json(*input)});
+        if (id.empty())
+            calls_without_id_.push_back(name);
+        else
+            names_[id] = name;
+        open().tool_calls.push_back({.id = id, .name = name, .arguments = std::move(arguments)});
     }
 
     /// Returns the message that the next block belongs to.
@@ -205,6 +213,8 @@ private:
     const api::FileTexts* files_;
     std::vector<chat::Message>* messages_;
     std::map<std::string, std::string> names_; ///< names of the called tools by call id
+    std::vector<std::string>
+        calls_without_id_; ///< names of the tools that such calls name, until their results
     chat::Role role_ = chat::Role::user;
     bool is_open_ = false;
 };

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 7> effort_names = {"none", "minimal", "lo
 } // namespace
 
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name) {
-    const auto effort = fields.choice(name, {effort_names.begin(), effort_names.end()});
+    const auto effort = fields.hint(name, {effort_names.begin(), effort_names.end()});
     return effort ? std::optional(static_cast<ReasoningEffort>(*effort)) : std::nullopt;
 }
 

@@ -12,7 +12,7 @@ namespace etna::server::api {
 /// How much the model is asked to think, by the names of OpenAI's API.
 enum class ReasoningEffort : uint8_t { none, minimal, low, medium, high, xhigh, max };
 
-/// Empty if absent. Errors are recorded in `fields`.
+/// Empty if absent, or another word: that is without effect. Errors are recorded in `fields`.
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name);
 
 /// Reads the template arguments other than messages and tools: `documents`, `chat_template_kwargs`,

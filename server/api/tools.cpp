@@ -111,6 +111,12 @@ std::vector<OfferedTool> offer_tools(std::vector<Tool> tools, const ToolChoice& 
     return offered;
 }
 
+std::string history_arguments(const Json* arguments) {
+    if (arguments == nullptr || arguments->is_null())
+        return "{}";
+    return arguments->is_string() ? arguments->get<std::string>() : dump_json(*arguments);
+}
+
 std::string custom_arguments(std::string_view input) {
     return dump_json({{"input", input}});
 }

@@ -70,8 +70,7 @@ private:
         Fields function(*given, fields.path_of("function"));
         function.require("name");
         call.name = function.text("name").value_or("");
-        const Json* const arguments = function.object("arguments");
-        call.arguments = arguments == nullptr ? "{}" : dump_json(*arguments);
+        call.arguments = api::history_arguments(function.any("arguments"));
         function.accept({"index", "description"});
         fields.adopt(function);
         calls_.push_back({.id = call.id, .name = call.name});

@@ -81,20 +81,22 @@ void check_message(Fields& item) {
     item.require("content");
 }
 
+/// Of a call in a history, the id may be missing, and the arguments may be whatever the model wrote.
 void check_call(Fields& item) {
-    for (const std::string_view name : {"call_id", "name", "arguments"})
-        require_text(item, name);
+    require_text(item, "name");
+    item.text("call_id");
     item.text("namespace");
 }
 
 void check_custom_call(Fields& item) {
-    for (const std::string_view name : {"call_id", "name", "input"})
+    for (const std::string_view name : {"name", "input"})
         require_text(item, name);
+    item.text("call_id");
     item.text("namespace");
 }
 
 void check_output(Fields& item) {
-    require_text(item, "call_id");
+    item.text("call_id");
     item.require("output");
 }
 
@@ -167,6 +169,8 @@ Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind, cons
         return item;
     if (item.value("status", Json()).is_null())
         item["status"] = "completed";
+    if (kind.type == "function_call")
+        item["arguments"] = api::history_arguments(item.contains("arguments") ? &item["arguments"] : nullptr);
     if (kind.type == "message") {
         const bool is_answer = item["role"] == "assistant";
         item["content"] = text_parts(fields, "content", is_answer ? "output_text" : "input_text", files);
@@ -179,6 +183,30 @@ Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind, cons
             item["summary"] = Json::array();
     }
     return item;
+}
+
+/// Gives an id to each call without one, and to a result without one that of the first call that has no
+/// result.
+void complete_call_ids(Fields& fields, std::string_view name, Json& items) {
+    std::vector<std::string> open;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        Json& item = items[i];
+        const std::string type = item["type"];
+        const bool has_id = !item.value("call_id", "").empty();
+        if (type.ends_with("_call")) {
+            if (!has_id)
+                item["call_id"] = new_id("call_");
+            open.push_back(item["call_id"]);
+        } else if (type.ends_with("_output") && has_id) {
+            std::erase(open, item["call_id"].get<std::string>());
+        } else if (type.ends_with("_output") && open.empty()) {
+            return fields.refuse(fmt::format("{}[{}].call_id", name, i), "is required",
+                                 "missing_required_parameter");
+        } else if (type.ends_with("_output")) {
+            item["call_id"] = open.front();
+            open.erase(open.begin());
+        }
+    }
 }
 
 std::string joined_text(const Json& content) {
@@ -291,6 +319,8 @@ Json read_items(Fields& fields, std::string_view name, const api::FileTexts& fil
             break;
         }
     }
+    if (!fields.problem())
+        complete_call_ids(fields, name, items);
     return items;
 }
 

@@ -96,9 +96,11 @@ void read_include(Fields& fields, Request& request) {
             request.included.logprobs = true;
         } else if (name == "reasoning.encrypted_content") {
             request.included.sealed_reasoning = true;
-        } else if (!name.is_string() || std::find(hosted_tool_outputs.begin(), hosted_tool_outputs.end(),
-                                                  name.get<std::string>()) == hosted_tool_outputs.end()) {
-            fields.refuse(fmt::format("include[{}]", i), "is not a known output", "unsupported_value");
+        } else if (!name.is_string()) {
+            fields.refuse(fmt::format("include[{}]", i), "must be a string", "invalid_type");
+        } else if (std::find(hosted_tool_outputs.begin(), hosted_tool_outputs.end(),
+                             name.get<std::string>()) == hosted_tool_outputs.end()) {
+            fields.note_nested(fmt::format("include[{}]", i));
         }
     }
 }

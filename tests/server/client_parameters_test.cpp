@@ -170,6 +170,9 @@ TEST_CASE("unknown values of optional hints are reported and those of demands ar
         {R"("service_tier": "turbo")", "service_tier"},
         {R"("text": {"verbosity": "chatty"})", "text.verbosity"},
         {R"("reasoning": {"summary": "long"})", "reasoning.summary"},
+        {R"("reasoning": {"effort": "ultra"})", "reasoning.effort"},
+        {R"("reasoning": {"effort": ""})", "reasoning.effort"},
+        {R"("include": ["everything"])", "include[0]"},
         {R"("reasoning": {"context": "some_turns"})", "reasoning.context"},
         {R"("prompt_cache_retention": "1y")", "prompt_cache_retention"},
         {R"("prompt_cache_options": {"mode": "eager", "ttl": "1y"})",
@@ -185,6 +188,14 @@ TEST_CASE("unknown values of optional hints are reported and those of demands ar
         CHECK(service.post(responses_path, response_body("Go", ", " + std::string(demand))).status == 400);
     CHECK(ignored_fields(service.post(
               answers_path, message_of(R"(, "max_tokens": 5, "service_tier": "turbo")"))) == "service_tier");
+    CHECK(ignored_fields(service.post(
+              answers_path, message_of(R"(, "max_tokens": 5, "output_config": {"effort": "ultra"})"))) ==
+          "output_config.effort");
+    CHECK(
+        ignored_fields(service.post(
+            chats_path,
+            R"({"messages": [{"role": "user", "content": "Go"}], "max_tokens": 5, "reasoning_effort": "ultra"})")) ==
+        "reasoning_effort");
 }
 
 TEST_CASE("tools of unknown types are left out and reported in chats, responses and messages") {

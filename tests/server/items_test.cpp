@@ -105,6 +105,36 @@ TEST_CASE("reasoning before a call starts a new message") {
     CHECK(converted[1].reasoning == "Hm.");
 }
 
+TEST_CASE("calls without ids get ids, and their results the same ones") {
+    for (const char* const id : {R"("call_id": null, )", R"("call_id": "", )", ""}) {
+        CAPTURE(id);
+        const std::string call =
+            std::string(R"({"type": "function_call", )") + id + R"("name": "f", "arguments": "{}"})";
+        const std::string result =
+            std::string(R"({"type": "function_call_output", )") + id + R"("output": "x"})";
+        const Json items = read_input("[" + call + "," + call + "," + result + "," + result + "]").items;
+        REQUIRE(items.size() == 4);
+        CHECK(items[0]["call_id"].get<std::string>().starts_with("call_"));
+        CHECK(items[0]["call_id"] != items[1]["call_id"]);
+        CHECK(items[2]["call_id"] == items[0]["call_id"]);
+        CHECK(items[3]["call_id"] == items[1]["call_id"]);
+    }
+}
+
+TEST_CASE("arguments of a call are the text that the model wrote") {
+    const auto arguments = [](const std::string& written) {
+        const auto read =
+            messages_from(R"([{"type": "function_call", "call_id": "a", "name": "f")" + written + "}]");
+        REQUIRE(read.size() == 1);
+        return read[0].tool_calls.at(0).arguments;
+    };
+    CHECK(arguments(R"(, "arguments": "{\"x\": ")") == "{\"x\": ");
+    CHECK(arguments(R"(, "arguments": {"x": 1})") == R"({"x":1})");
+    CHECK(arguments(R"(, "arguments": [1])") == "[1]");
+    CHECK(arguments(R"(, "arguments": null)") == "{}");
+    CHECK(arguments("") == "{}");
+}
+
 TEST_CASE("errors in items have their path") {
     CHECK(error_path("3") == "input");
     CHECK(error_path("[3]") == "input[0]");
@@ -117,9 +147,10 @@ TEST_CASE("errors in items have their path") {
     CHECK(error_path(R"([{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}])") ==
           "input[0].content[0]");
     CHECK(error_path(R"([{"role": "user", "content": [{"type": "input_text"}]}])") == "input[0].content[0]");
-    CHECK(error_path(R"([{"type": "function_call", "name": "f", "arguments": "{}"}])") == "input[0].call_id");
-    CHECK(error_path(R"([{"type": "function_call", "call_id": "a", "name": "f", "arguments": {}}])") ==
-          "input[0].arguments");
+    CHECK(error_path(R"([{"type": "function_call", "call_id": "a", "arguments": "{}"}])") == "input[0].name");
+    CHECK(error_path(R"([{"type": "function_call", "call_id": 5, "name": "f", "arguments": "{}"}])") ==
+          "input[0].call_id");
+    CHECK(error_path(R"([{"type": "function_call_output", "output": "x"}])") == "input[0].call_id");
     CHECK(error_path(R"([{"type": "function_call_output", "call_id": "a"}])") == "input[0].output");
     CHECK(error_path(R"([{"type": "reasoning", "content": ["x"]}])") == "input[0].content[0]");
     CHECK(error_path(R"([{"type": "reasoning", "summary": [{"text": 3}]}])") == "input[0].summary[0]");

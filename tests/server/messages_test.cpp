@@ -215,6 +215,17 @@ TEST_CASE("tool results reach the model together with their calls") {
                "content": [{"type": "text", "text": "nothing"}]}, {"type": "text", "text": "And?"}]})";
     const Json message = post_json(service, messages_path, conversation_body(history));
     CHECK(message["content"][0]["text"] == "Done.");
+    for (const char* const call :
+         {R"("id": null, "name": "look", "input": {"x": 1})", R"("name": "look", "input": "{\"x")",
+          R"("id": "", "name": "look", "input": null)", R"("name": "look")",
+          R"("name": "look", "input": [1])"}) {
+        CAPTURE(call);
+        const std::string broken = R"({"role": "user", "content": "Go"}, {"role": "assistant", "content": [
+            {"type": "tool_use", )" +
+                                   std::string(call) + R"(}]}, {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": null, "content": "nothing"}]})";
+        CHECK(post_json(service, messages_path, conversation_body(broken))["content"][0]["text"] == "Done.");
+    }
     const std::string orphan =
         R"({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "x"}]})";
     CHECK(

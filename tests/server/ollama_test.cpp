@@ -156,6 +156,15 @@ TEST_CASE("calls and their results of earlier turns reach the prompt as in OpenA
     CHECK(counted(question + call + R"({"role": "tool", "tool_name": "look", "content": "a tree"})") ==
           expected);
     CHECK(counted(question + call + R"({"role": "TOOL", "content": "a tree"})") == expected);
+    const std::string text_call =
+        R"({"role": "assistant", "content": "", "tool_calls": [{"id": null, "function":
+        {"name": "look", "arguments": "{\"x\": 5}"}}]}, )";
+    CHECK(counted(question + text_call + R"({"role": "tool", "tool_name": "look", "content": "a tree"})") ==
+          expected);
+    const std::string broken_call = R"({"role": "assistant", "content": "", "tool_calls": [{"function":
+        {"name": "look", "arguments": "{\"x"}}]}, )";
+    CHECK(counted(question + broken_call + R"({"role": "tool", "tool_name": "look", "content": "a tree"})") >
+          0);
     CHECK(counted(R"({"role": "user", "content": "Look!"})") ==
           prompt_tokens(service, R"({"role": "user", "content": "Look!"})"));
     // a final assistant message is the start of the answer
@@ -276,9 +285,8 @@ TEST_CASE("errors of Ollama's API are one string that names the member with a st
     CHECK(error(ollama_messages(R"({"role": "user", "content": []})")).starts_with("`messages[0].content`"));
     CHECK(error(ollama_messages(R"({"role": "user", "content": "Hi", "images": ["aGk="]})")) ==
           "messages[0].images: image input is not supported by this model");
-    CHECK(error(ollama_messages(R"({"role": "assistant", "tool_calls": [{"function": {"name": "f",
-                                    "arguments": "{}"}}]})"))
-              .starts_with("`messages[0].tool_calls[0].function.arguments`"));
+    CHECK(error(ollama_messages(R"({"role": "assistant", "tool_calls": [{"function": {"arguments": {}}}]})"))
+              .starts_with("`messages[0].tool_calls[0].function.name`"));
     CHECK(error(ollama_messages(R"({"role": "user", "tool_calls": [{}]})"))
               .starts_with("`messages[0].tool_calls`"));
     CHECK(

@@ -56,7 +56,7 @@ TEST_CASE("with use_raw_prompt, template fields are validated and reported as wi
     for (const char* wrong :
          {R"("tools": 5)", R"("tools": [5])", R"("tool_choice": "perhaps")", R"("tool_choice": "required")",
           R"("response_format": {"type": "xml"})", R"("response_format": 5)", R"("documents": 5)",
-          R"("chat_template_kwargs": 5)", R"("reasoning_effort": "some")"})
+          R"("chat_template_kwargs": 5)", R"("reasoning_effort": 5)"})
         CHECK(service.post(chats_path, one_message(raw + ", " + wrong)).status == 400);
     const FakeAnswer answer = service.post(
         chats_path, one_message(raw + R"(, "tools": [{"type": "function", "function": {"name": "f"}}],

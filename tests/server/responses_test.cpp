@@ -328,7 +328,7 @@ TEST_CASE("errors in requests name the field") {
         {R"({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]})",
          "input[0].content[0]"},
         {R"({"input": [{"type": "web_search_call"}]})", "input[0].type"},
-        {R"({"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]})", "input[0].call_id"},
+        {R"({"input": [{"type": "function_call_output", "output": "x"}]})", "input[0].call_id"},
         {R"({"input": [{"type": "compaction", "encrypted_content": "AAAA"}]})", "input[0]"},
         {R"({"input": "x", "max_output_tokens": 0})", "max_output_tokens"},
         {R"({"input": "x", "temperature": 3})", "temperature"},
@@ -346,7 +346,7 @@ TEST_CASE("errors in requests name the field") {
         {R"({"input": "x", "metadata": {"a": 5}})", "metadata.a"},
         {R"({"input": "x", "conversation": 5})", "conversation"},
         {R"({"input": "x", "conversation": "c", "previous_response_id": "r"})", "conversation"},
-        {R"({"input": "x", "include": ["everything"]})", "include[0]"},
+        {R"({"input": "x", "include": [5]})", "include[0]"},
         {R"({"input": "x", "stream_options": {}})", "stream_options"},
         {R"({"input": "x", "truncation": "some"})", "truncation"}};
     for (const auto& [body, param] : wrong) {
