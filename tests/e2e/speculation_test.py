@@ -92,7 +92,8 @@ class SpeculationTest(unittest.TestCase):
         text = json.loads(plain["text"])[0]["message"]["content"]
         predicted = answer(self.plain, prompt, {"prediction": {"type": "content", "content": text}})
         self.assertEqual(predicted["text"], plain["text"])
-        self.assertGreater(predicted["accepted"], 5)
+        # How many tokens are drafted depends on what a draft costs on this machine at this moment; see core/engine/draft_costs.hpp.
+        self.assertGreater(predicted["accepted"], predicted["rejected"])
         wrong = answer(self.plain, prompt, {"prediction": {"type": "content", "content": "Something else entirely, I fear."}})
         self.assertEqual(wrong["text"], plain["text"])
 
