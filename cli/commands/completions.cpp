@@ -30,9 +30,10 @@ constexpr std::array completion_examples = {
     Example{"etna completion fish > ~/.config/fish/completions/etna.fish", "for all later fish shells"},
 };
 constexpr std::array document_positionals = {
-    Positional{.name = "DOCUMENT",
-               .description =
-                   "etna.1 or etna-COMMAND.1; README.md or etna-models.7, read from standard input"},
+    Positional{
+        .name = "DOCUMENT",
+        .description =
+            "etna.1 or etna-COMMAND.1; README.md, MODELS.md or etna-models.7, read from standard input"},
 };
 constexpr std::array only_help = {help_option};
 
@@ -361,8 +362,9 @@ Result<std::string> document(std::string_view name, const Environment& environme
             return man_page(*command);
         known += ", " + page;
     }
-    return invalid_argument(fmt::format("there is no document {}", backquoted(name)),
-                            fmt::format("use one of {}, README.md, etna-models.7", known));
+    return invalid_argument(
+        fmt::format("there is no document {}", backquoted(name)),
+        fmt::format("use one of {}, README.md, MODELS.md, etna-models.7, etna-api.7", known));
 }
 
 Result<ExitCode> print_document(const Result<std::string>& text, const Environment& environment) {

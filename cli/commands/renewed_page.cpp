@@ -15,17 +15,20 @@ namespace {
 
 std::string architecture_table() {
     std::string table =
-        "| `general.architecture` | models | compared with a reference in double precision on |\n"
-        "|---|---|---|\n";
+        "| `general.architecture` | models | largest difference from llama.cpp | definition | compared with "
+        "the reference |\n|---|---|---|---|---|\n";
     for (const model::Architecture* row : model::architectures())
-        table += fmt::format("| `{}` | {} | {} |\n", row->name, row->models, row->checks);
+        table += fmt::format("| `{}` | {} | {} | {} | {} |\n", row->name, row->models, row->peer,
+                             row->definition, row->checks);
     return table;
 }
 
 std::string architecture_list() {
     std::string list;
     for (const model::Architecture* row : model::architectures()) {
-        list += fmt::format(".TP\n.B {}\n{}.\nChecked with {}.\n", roff(row->name), roff(row->models),
+        list += fmt::format(".TP\n.B {}\n{}.\nLargest difference from llama.cpp: {}.\n"
+                            "Reference after {}; compared: {}.\n",
+                            roff(row->name), roff(row->models), roff(row->peer), roff(row->definition),
                             roff(row->checks));
     }
     return list;
@@ -76,7 +79,7 @@ struct Section {
 };
 
 constexpr std::array sections = {
-    Section{"README.md", "architectures", architecture_table},
+    Section{"MODELS.md", "architectures", architecture_table},
     Section{"README.md", "APIs", api_table},
     Section{"etna-models.7", "architectures", architecture_list},
     Section{"etna-api.7", "routes", route_list},

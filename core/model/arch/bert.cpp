@@ -36,7 +36,10 @@ const Architecture bert_architecture{.name = "bert",
                                      .read_config = read_bert,
                                      .declare = declare_bert,
                                      .assemble = assemble_decoder,
-                                     .models = "BERT, XLM-RoBERTa (embeddings)",
-                                     .checks = "random weights; hidden states"};
+                                     .models =
+                                         "BERT and XLM-RoBERTa: BGE, E5, MiniLM (embeddings, rerankers)",
+                                     .peer = "7.0e-08 (6 files)",
+                                     .definition = "arXiv 1810.04805, 1911.02116",
+                                     .checks = "hidden states"};
 
 } // namespace etna::model

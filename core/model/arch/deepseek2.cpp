@@ -79,14 +79,15 @@ TensorTable declare_deepseek2(const Config& config) {
 
 } // namespace
 
-const Architecture deepseek2_architecture{
-    .name = "deepseek2",
-    .read_config = read_deepseek2,
-    .declare = declare_deepseek2,
-    .assemble = assemble_decoder,
-    .models = "DeepSeek-V2, V3, V3.1 and R1, Kimi K2, GLM-4.7-Flash",
-    .checks = "random weights; latent attention with and without a latent of "
-              "queries, YaRN, groups of experts, in F32, F16, BF16, Q8_0, Q4_K "
-              "and Q6_K"};
+const Architecture deepseek2_architecture{.name = "deepseek2",
+                                          .read_config = read_deepseek2,
+                                          .declare = declare_deepseek2,
+                                          .assemble = assemble_decoder,
+                                          .models = "DeepSeek-V2, V3, V3.1 and R1, Kimi K2, GLM-4.7-Flash",
+                                          .peer = "5.4e-05 (3 files)",
+                                          .definition = "modeling_deepseek_v2.py, modeling_deepseek_v3.py",
+                                          .checks =
+                                              "latent attention with and without a latent of queries, YaRN, "
+                                              "groups of experts, in F32, F16, BF16, Q8_0, Q4_K and Q6_K"};
 
 } // namespace etna::model

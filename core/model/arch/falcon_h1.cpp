@@ -76,7 +76,9 @@ const Architecture falcon_h1_architecture{.name = "falcon-h1",
                                           .declare = declare_falcon_h1,
                                           .assemble = assemble_falcon_h1,
                                           .models = "Falcon H1",
-                                          .checks = "random weights; attention and Mamba 2 over one norm, "
-                                                    "in F32, Q8_0 and Q4_K"};
+                                          .peer = "1.4e-05 (1 file)",
+                                          .definition = "arXiv 2507.22448",
+                                          .checks =
+                                              "attention and Mamba 2 over one norm, in F32, Q8_0 and Q4_K"};
 
 } // namespace etna::model

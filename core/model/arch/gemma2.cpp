@@ -48,6 +48,8 @@ const Architecture gemma2_architecture{.name = "gemma2",
                                        .declare = declare_gemma2,
                                        .assemble = assemble_decoder,
                                        .models = "Gemma 2",
-                                       .checks = "random weights; sliding windows, soft caps"};
+                                       .peer = "1.5e-03 (4 files)",
+                                       .definition = "arXiv 2408.00118",
+                                       .checks = "sliding windows, soft caps"};
 
 } // namespace etna::model

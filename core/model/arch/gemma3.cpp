@@ -51,7 +51,8 @@ const Architecture gemma3_architecture{.name = "gemma3",
                                        .declare = declare_gemma3,
                                        .assemble = assemble_decoder,
                                        .models = "Gemma 3 (text)",
-                                       .checks =
-                                           "random weights; sliding windows, linear scaling, soft caps"};
+                                       .peer = "1.2e-03 (5 files)",
+                                       .definition = "arXiv 2503.19786",
+                                       .checks = "sliding windows, linear scaling, soft caps"};
 
 } // namespace etna::model

@@ -135,8 +135,9 @@ const Architecture gemma4_architecture{
     .declare = declare_gemma4,
     .assemble = assemble_gemma4,
     .models = "Gemma 4, also with experts (text)",
-    .checks = "random weights; heads of 16 to 512 by layer, shared keys and "
-              "values, keys as values, inputs of layers, experts in parallel with "
-              "dense blocks, in F32 and Q8_0"};
+    .peer = "1.6e-02 (3 files)",
+    .definition = "modeling_gemma4.py",
+    .checks = "heads of 16 to 512 by layer, shared keys and values, keys as values, inputs of layers, "
+              "experts in parallel with dense blocks, in F32 and Q8_0"};
 
 } // namespace etna::model

@@ -44,6 +44,8 @@ const Architecture gemma_embedding_architecture{.name = "gemma-embedding",
                                                 .declare = declare_gemma_embedding,
                                                 .assemble = assemble_decoder,
                                                 .models = "EmbeddingGemma",
-                                                .checks = "random weights; hidden states, windows"};
+                                                .peer = "1.4e-08 (3 files)",
+                                                .definition = "arXiv 2509.20354",
+                                                .checks = "hidden states, windows"};
 
 } // namespace etna::model

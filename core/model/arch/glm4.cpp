@@ -31,12 +31,13 @@ TensorTable declare_glm4(const Config& config) {
 
 } // namespace
 
-const Architecture glm4_architecture{
-    .name = "glm4",
-    .read_config = read_glm4,
-    .declare = declare_glm4,
-    .assemble = assemble_decoder,
-    .models = "GLM-4 of 2025 (dense)",
-    .checks = "random weights; partial rotation, norms before and after each block"};
+const Architecture glm4_architecture{.name = "glm4",
+                                     .read_config = read_glm4,
+                                     .declare = declare_glm4,
+                                     .assemble = assemble_decoder,
+                                     .models = "GLM-4 of 2025 (dense)",
+                                     .peer = "1.2e-05 (4 files)",
+                                     .definition = "modeling_glm4.py",
+                                     .checks = "partial rotation, norms before and after each block"};
 
 } // namespace etna::model

@@ -42,9 +42,10 @@ const Architecture glm4moe_architecture{.name = "glm4moe",
                                         .read_config = read_glm4moe,
                                         .declare = declare_glm4moe,
                                         .assemble = assemble_decoder,
-                                        .models = "GLM-4.5 and later, with experts",
-                                        .checks =
-                                            "random weights; leading dense layers, experts chosen by biased "
-                                            "sigmoids with a shared one, in F32, F16, Q8_0, Q4_K and Q6_K"};
+                                        .models = "GLM-4.5, GLM-4.6 and GLM-4.7, with experts",
+                                        .peer = "8.1e-06 (1 file)",
+                                        .definition = "modeling_glm4_moe.py",
+                                        .checks = "leading dense layers, experts chosen by biased sigmoids "
+                                                  "with a shared one, in F32, F16, Q8_0, Q4_K and Q6_K"};
 
 } // namespace etna::model

@@ -32,12 +32,14 @@ TensorTable declare_gpt_oss(const Config& config) {
 
 } // namespace
 
-const Architecture gpt_oss_architecture{.name = "gpt-oss",
-                                        .read_config = read_gpt_oss,
-                                        .declare = declare_gpt_oss,
-                                        .assemble = assemble_decoder,
-                                        .models = "gpt-oss-20b, gpt-oss-120b",
-                                        .checks = "random weights; attention sinks, sliding windows, experts "
-                                                  "with biases, in F32, F16, BF16, Q8_0 and MXFP4"};
+const Architecture gpt_oss_architecture{
+    .name = "gpt-oss",
+    .read_config = read_gpt_oss,
+    .declare = declare_gpt_oss,
+    .assemble = assemble_decoder,
+    .models = "gpt-oss-20b, gpt-oss-120b",
+    .peer = "1.1e-05 (5 files)",
+    .definition = "arXiv 2508.10925",
+    .checks = "attention sinks, sliding windows, experts with biases, in F32, F16, BF16, Q8_0 and MXFP4"};
 
 } // namespace etna::model

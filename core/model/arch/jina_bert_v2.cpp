@@ -41,6 +41,8 @@ const Architecture jina_bert_v2_architecture{.name = "jina-bert-v2",
                                              .assemble = assemble_decoder,
                                              .models =
                                                  "Jina Embeddings v2 (English, German, Spanish, Chinese)",
-                                             .checks = "random weights; hidden states, ALiBi"};
+                                             .peer = "1.8e-07 (3 files)",
+                                             .definition = "arXiv 2310.19923",
+                                             .checks = "hidden states, ALiBi"};
 
 } // namespace etna::model

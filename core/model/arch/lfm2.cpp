@@ -57,20 +57,23 @@ TensorTable declare_lfm2(const Config& config) {
 
 } // namespace
 
-const Architecture lfm2_architecture{
-    .name = "lfm2",
-    .read_config = read_lfm2,
+const Architecture lfm2_architecture{.name = "lfm2",
+                                     .read_config = read_lfm2,
+                                     .declare = declare_lfm2,
+                                     .assemble = assemble_decoder,
+                                     .models = "LFM2",
+                                     .peer = "1.0e-05 (1 file)",
+                                     .definition = "modeling_lfm2.py",
+                                     .checks = "gated short convolutions, in F32, F16, Q8_0 and Q4_K"};
+
+const Architecture lfm2moe_architecture{
+    .name = "lfm2moe",
+    .read_config = read_lfm2moe,
     .declare = declare_lfm2,
     .assemble = assemble_decoder,
-    .models = "LFM2",
-    .checks = "random weights; gated short convolutions, in F32, F16, Q8_0 and Q4_K"};
-
-const Architecture lfm2moe_architecture{.name = "lfm2moe",
-                                        .read_config = read_lfm2moe,
-                                        .declare = declare_lfm2,
-                                        .assemble = assemble_decoder,
-                                        .models = "LFM2 with experts",
-                                        .checks = "random weights; gated short convolutions, experts chosen "
-                                                  "by biased sigmoids, in F32, F16, Q8_0 and Q4_K"};
+    .models = "LFM2 with experts",
+    .peer = "1.1e-05 (1 file)",
+    .definition = "modeling_lfm2_moe.py",
+    .checks = "gated short convolutions, experts chosen by biased sigmoids, in F32, F16, Q8_0 and Q4_K"};
 
 } // namespace etna::model

@@ -32,7 +32,8 @@ const Architecture mamba2_architecture{.name = "mamba2",
                                        .declare = declare_mamba2_tensors,
                                        .assemble = assemble_decoder,
                                        .models = "Mamba 2, Codestral Mamba",
-                                       .checks = "random weights; layers of Mamba 2 alone, in F32, Q8_0 and "
-                                                 "Q4_K"};
+                                       .peer = "2.1e-05 (4 files)",
+                                       .definition = "modeling_mamba2.py, arXiv 2405.21060",
+                                       .checks = "layers of Mamba 2 alone, in F32, Q8_0 and Q4_K"};
 
 } // namespace etna::model

@@ -25,7 +25,8 @@ const Architecture mistral3_architecture{.name = "mistral3",
                                          .declare = declare_llama,
                                          .assemble = assemble_decoder,
                                          .models = "Ministral 3, Mistral Small 3",
-                                         .checks =
-                                             "random weights; YaRN, queries scaled by position, experts"};
+                                         .peer = "9.3e-06 (5 files)",
+                                         .definition = "modeling_ministral3.py",
+                                         .checks = "YaRN, queries scaled by position, experts"};
 
 } // namespace etna::model

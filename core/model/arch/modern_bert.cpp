@@ -64,6 +64,8 @@ const Architecture modern_bert_architecture{.name = "modern-bert",
                                             .declare = declare_modern_bert,
                                             .assemble = assemble_decoder,
                                             .models = "ModernBERT (embeddings)",
-                                            .checks = "random weights; hidden states, windows"};
+                                            .peer = "8.1e-08 (3 files)",
+                                            .definition = "arXiv 2412.13663",
+                                            .checks = "hidden states, windows"};
 
 } // namespace etna::model

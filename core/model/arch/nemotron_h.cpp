@@ -79,21 +79,25 @@ TensorTable declare_nemotron_h(const Config& config) {
 
 } // namespace
 
-const Architecture nemotron_h_architecture{
-    .name = "nemotron_h",
-    .read_config = read_nemotron_h,
-    .declare = declare_nemotron_h,
-    .assemble = assemble_decoder,
-    .models = "Nemotron-H, Nemotron Nano 2",
-    .checks = "random weights; layers of Mamba 2, attention without rotation or squared ReLU, in F32, F16, "
-              "BF16, Q8_0, Q4_K, Q5_K and Q6_K"};
+const Architecture nemotron_h_architecture{.name = "nemotron_h",
+                                           .read_config = read_nemotron_h,
+                                           .declare = declare_nemotron_h,
+                                           .assemble = assemble_decoder,
+                                           .models = "Nemotron-H, Nemotron Nano 2",
+                                           .peer = "1.1e-05 (1 file)",
+                                           .definition = "modeling_nemotron_h.py, arXiv 2504.03624",
+                                           .checks =
+                                               "layers of Mamba 2, attention without rotation or squared "
+                                               "ReLU, in F32, F16, BF16, Q8_0, Q4_K, Q5_K and Q6_K"};
 
 const Architecture nemotron_h_moe_architecture{
     .name = "nemotron_h_moe",
     .read_config = read_nemotron_h_moe,
     .declare = declare_nemotron_h,
     .assemble = assemble_decoder,
-    .models = "Nemotron 3 Nano",
-    .checks = "random weights; layers of nemotron_h, experts chosen by biased sigmoids with a shared one"};
+    .models = "Nemotron 3, Nemotron 3.5",
+    .peer = "1.6e-05 (1 file)",
+    .definition = "modeling_nemotron_h.py",
+    .checks = "layers of nemotron_h, experts chosen by biased sigmoids with a shared one"};
 
 } // namespace etna::model

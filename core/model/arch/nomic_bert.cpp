@@ -26,6 +26,8 @@ const Architecture nomic_bert_architecture{.name = "nomic-bert",
                                            .declare = declare_nomic_bert,
                                            .assemble = assemble_decoder,
                                            .models = "Nomic Embed v1, v1.5 (embeddings)",
-                                           .checks = "random weights; hidden states"};
+                                           .peer = "8.4e-08 (3 files)",
+                                           .definition = "arXiv 2402.01613",
+                                           .checks = "hidden states"};
 
 } // namespace etna::model

@@ -26,6 +26,8 @@ const Architecture qwen2_architecture{.name = "qwen2",
                                       .declare = declare_qwen2,
                                       .assemble = assemble_decoder,
                                       .models = "Qwen2, Qwen2.5",
-                                      .checks = "random weights; YaRN"};
+                                      .peer = "1.3e-05 (4 files)",
+                                      .definition = "arXiv 2407.10671",
+                                      .checks = "YaRN"};
 
 } // namespace etna::model

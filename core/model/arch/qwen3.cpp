@@ -26,7 +26,9 @@ const Architecture qwen3_architecture{.name = "qwen3",
                                       .read_config = read_qwen3,
                                       .declare = declare_qwen3,
                                       .assemble = assemble_decoder,
-                                      .models = "Qwen3 (dense)",
-                                      .checks = "random weights; YaRN"};
+                                      .models = "Qwen3 (dense), Qwen3 Embedding, Qwen3 Reranker",
+                                      .peer = "1.1e-05 (5 files)",
+                                      .definition = "arXiv 2505.09388",
+                                      .checks = "YaRN"};
 
 } // namespace etna::model

@@ -38,7 +38,9 @@ const Architecture qwen35_architecture{.name = "qwen35",
                                        .read_config = read_qwen35,
                                        .declare = declare_qwen35,
                                        .assemble = assemble_decoder,
-                                       .models = "Qwen3.5 (text)",
-                                       .checks = "random weights; gated delta nets, partial rotation"};
+                                       .models = "Qwen3.5, Qwen3.6 and Qwen3.8 (dense, text)",
+                                       .peer = "2.6e-05 (4 files)",
+                                       .definition = "modeling_qwen3_5.py, arXiv 2412.06464, 2505.06708",
+                                       .checks = "gated delta nets, partial rotation"};
 
 } // namespace etna::model

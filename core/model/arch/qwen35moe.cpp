@@ -31,12 +31,14 @@ TensorTable declare_qwen35moe(const Config& config) {
 
 } // namespace
 
-const Architecture qwen35moe_architecture{.name = "qwen35moe",
-                                          .read_config = read_qwen35moe,
-                                          .declare = declare_qwen35moe,
-                                          .assemble = assemble_decoder,
-                                          .models = "Qwen3.5 with experts (text)",
-                                          .checks = "random weights; gated delta nets, partial rotation, "
-                                                    "experts with a shared one, in F32, F16, BF16 and Q8_0"};
+const Architecture qwen35moe_architecture{
+    .name = "qwen35moe",
+    .read_config = read_qwen35moe,
+    .declare = declare_qwen35moe,
+    .assemble = assemble_decoder,
+    .models = "Qwen3.5 and Qwen3.6 with experts, Ornith 1.0 and 1.5 (text)",
+    .peer = "3.1e-05 (4 files)",
+    .definition = "modeling_qwen3_5_moe.py",
+    .checks = "gated delta nets, partial rotation, experts with a shared one, in F32, F16, BF16 and Q8_0"};
 
 } // namespace etna::model

@@ -26,12 +26,13 @@ TensorTable declare_qwen3moe(const Config& config) {
 
 } // namespace
 
-const Architecture qwen3moe_architecture{
-    .name = "qwen3moe",
-    .read_config = read_qwen3moe,
-    .declare = declare_qwen3moe,
-    .assemble = assemble_decoder,
-    .models = "Qwen3 with experts",
-    .checks = "random weights; experts in F32, F16, BF16, Q8_0, Q4_K, Q5_0 and Q6_K"};
+const Architecture qwen3moe_architecture{.name = "qwen3moe",
+                                         .read_config = read_qwen3moe,
+                                         .declare = declare_qwen3moe,
+                                         .assemble = assemble_decoder,
+                                         .models = "Qwen3 with experts, Qwen3-Coder",
+                                         .peer = "1.5e-05 (5 files)",
+                                         .definition = "arXiv 2505.09388",
+                                         .checks = "experts in F32, F16, BF16, Q8_0, Q4_K, Q5_0 and Q6_K"};
 
 } // namespace etna::model

@@ -43,13 +43,14 @@ TensorTable declare_qwen3next(const Config& config) {
 
 } // namespace
 
-const Architecture qwen3next_architecture{
-    .name = "qwen3next",
-    .read_config = read_qwen3next,
-    .declare = declare_qwen3next,
-    .assemble = assemble_decoder,
-    .models = "Qwen3-Next",
-    .checks = "random weights; gated delta nets, with fused projections of older files too, experts with a "
-              "shared one, in F32, F16 and Q8_0"};
+const Architecture qwen3next_architecture{.name = "qwen3next",
+                                          .read_config = read_qwen3next,
+                                          .declare = declare_qwen3next,
+                                          .assemble = assemble_decoder,
+                                          .models = "Qwen3-Next, Qwen3-Coder-Next",
+                                          .peer = "4.3e-05 (5 files)",
+                                          .definition = "modeling_qwen3_next.py",
+                                          .checks = "gated delta nets, with fused projections of older files "
+                                                    "too, experts with a shared one, in F32, F16 and Q8_0"};
 
 } // namespace etna::model

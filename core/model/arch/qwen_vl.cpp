@@ -46,18 +46,26 @@ const Architecture qwen2vl_architecture{.name = "qwen2vl",
                                         .declare = declare_qwen_vl<AttentionTensors{.biases = Biases::qkv}>,
                                         .assemble = assemble_decoder,
                                         .models = "Qwen2-VL, Qwen2.5-VL (text)",
-                                        .checks = "random weights"};
-const Architecture qwen3vl_architecture{.name = "qwen3vl",
-                                        .read_config = read_qwen3vl,
-                                        .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
-                                        .assemble = assemble_decoder,
-                                        .models = "Qwen3-VL (text)",
-                                        .checks = "random weights, in F32, BF16 and Q8_0"};
-const Architecture qwen3vlmoe_architecture{.name = "qwen3vlmoe",
-                                           .read_config = read_qwen3vlmoe,
-                                           .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
-                                           .assemble = assemble_decoder,
-                                           .models = "Qwen3-VL with experts (text)",
-                                           .checks = "random weights, in F32, BF16 and Q8_0"};
+                                        .peer = "1.0e-04 (4 files)",
+                                        .definition = "arXiv 2409.12191, 2502.13923",
+                                        .checks = "coordinates of a text in each part of a head"};
+const Architecture qwen3vl_architecture{
+    .name = "qwen3vl",
+    .read_config = read_qwen3vl,
+    .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
+    .assemble = assemble_decoder,
+    .models = "Qwen3-VL (text)",
+    .peer = "1.0e-05 (4 files)",
+    .definition = "arXiv 2511.21631",
+    .checks = "coordinates of a text in each part of a head, in F32, BF16 and Q8_0"};
+const Architecture qwen3vlmoe_architecture{
+    .name = "qwen3vlmoe",
+    .read_config = read_qwen3vlmoe,
+    .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
+    .assemble = assemble_decoder,
+    .models = "Qwen3-VL with experts (text)",
+    .peer = "1.1e-05 (4 files)",
+    .definition = "arXiv 2511.21631",
+    .checks = "coordinates of a text in each part of a head, experts, in F32, BF16 and Q8_0"};
 
 } // namespace etna::model

@@ -22,9 +22,12 @@ struct Architecture {
     /// Precondition: `weights` has every tensor that was declared as required.
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
 
-    // Text of README.md and man/etna-models.7, which scripts/generate-docs renews; without markup.
-    std::string_view models; ///< names that users know: "Qwen2, Qwen2.5"
-    std::string_view checks; ///< the comparisons with the reference in double precision
+    // Text of core/model/MODELS.md and man/etna-models.7, which scripts/generate-docs renews; without markup.
+    std::string_view models; ///< every model of this architecture, by the names that users know
+    std::string_view peer;   ///< largest difference from llama.cpp's outputs, in scripts/compare-peer
+    std::string_view
+        definition;          ///< papers, or files of Hugging Face's transformers, that the reference follows
+    std::string_view checks; ///< features and formats that are compared with the reference
 };
 
 /// Every architecture, ascending by name.

@@ -32,6 +32,8 @@ const Architecture smollm3_architecture{.name = "smollm3",
                                         .declare = declare_smollm3,
                                         .assemble = assemble_decoder,
                                         .models = "SmolLM3",
-                                        .checks = "random weights; layers without rotation"};
+                                        .peer = "9.7e-06 (4 files)",
+                                        .definition = "modeling_smollm3.py",
+                                        .checks = "layers without rotation"};
 
 } // namespace etna::model
