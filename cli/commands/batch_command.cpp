@@ -147,8 +147,10 @@ constexpr std::array batch_answer_options = {chat_template_option, json_whitespa
 constexpr std::array batch_help = {help_option, help_all_option};
 
 constexpr std::array batch_codes = {
-    ExitCodeText{65, "every line is done, and some failed: their errors are in errors-I-of-N.jsonl"},
-    ExitCodeText{75, "not complete: stopped by a signal, or lines are missing; run the same command again"},
+    ExitCodeText{
+        65, "a batch is complete, and some of its lines failed: their errors are in errors-I-of-N.jsonl"},
+    ExitCodeText{
+        75, "a batch is not complete: stopped by a signal, or lines are missing; run the same command again"},
 };
 
 constexpr std::array batch_examples = {

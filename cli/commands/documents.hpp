@@ -25,8 +25,8 @@ std::string full_help(const Command& command);
 std::string man_page();
 std::string man_page(const Command& command);
 
-/// Returns true for a page that is written by hand around generated sections: README.md, etna-models.7,
-/// etna-api.7.
+/// Returns true for a page that is written by hand around generated sections: README.md, MODELS.md,
+/// etna-models.7, etna-api.7.
 bool is_renewed_page(std::string_view name);
 
 /// Returns `page` with its sections renewed: the architectures of core/model, the APIs and routes of the
@@ -47,7 +47,8 @@ std::string details(const Option& option);
 std::map<Category, std::vector<const Option*>> by_category(std::span<const Option> options);
 /// "MODEL [PROMPT]".
 std::string synopsis(const Command& command);
-/// Escapes text for roff: backslashes, leading dots and quotes become literal, dashes become option dashes.
+/// Escapes text for roff: it prints as written, in ASCII, so that commands can be pasted; backquotes become
+/// quotes.
 std::string roff(std::string_view text);
 
 } // namespace etna::cli

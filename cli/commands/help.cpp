@@ -183,7 +183,7 @@ std::string help() {
             append_row(page, command.name, command.summary);
     }
     append_options(page, global_options());
-    append_exit_codes(page, exit_codes());
+    append_exit_codes(page, all_exit_codes());
     page += "\n`etna COMMAND --help` describes a command, --help-all all its options.\n"
             "To start: etna run demo \"What is 34 + 58?\"\n";
     return page;

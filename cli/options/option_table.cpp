@@ -65,6 +65,14 @@ std::span<const ExitCodeText> exit_codes() {
     return codes;
 }
 
+std::vector<ExitCodeText> all_exit_codes() {
+    std::vector<ExitCodeText> all(codes.begin(), codes.end());
+    for (const Command& command : commands())
+        all.insert(all.end(), command.exit_codes.begin(), command.exit_codes.end());
+    std::ranges::sort(all, {}, &ExitCodeText::code);
+    return all;
+}
+
 std::vector<ExitCodeText> exit_codes_of(const Command& command) {
     std::vector<ExitCodeText> all(codes.begin(), codes.end());
     all.insert(all.end(), command.exit_codes.begin(), command.exit_codes.end());

@@ -199,6 +199,9 @@ const Option* find_option(const Command& command, std::string_view name);
 /// The exit codes of all commands.
 std::span<const ExitCodeText> exit_codes();
 
+/// Those that any command can return, in ascending order: exit_codes() and the additional ones of each.
+std::vector<ExitCodeText> all_exit_codes();
+
 /// Those of a command, in ascending order.
 std::vector<ExitCodeText> exit_codes_of(const Command& command);
 

@@ -75,6 +75,25 @@ TEST_CASE("help, man page and completions contain every shown option, and no hid
     CHECK(!contains(help(), "generate-docs"));
 }
 
+TEST_CASE("help and man page of etna contain the exit codes of every command") {
+    for (const ExitCodeText& code : all_exit_codes()) {
+        CHECK(contains(help(), fmt::format("\n  {} ", code.code)));
+        CHECK(contains(man_page(), fmt::format("\\fB{}\\fR", code.code)));
+    }
+    const auto has = [](int code) {
+        return std::ranges::any_of(all_exit_codes(),
+                                   [&](const ExitCodeText& text) { return text.code == code; });
+    };
+    CHECK((has(0) && has(65) && has(75) && has(143)));
+}
+
+TEST_CASE("a man page prints a command in ASCII, so that it can be pasted") {
+    CHECK(roff("etna run demo -n 1 'a' ~/b ^c `d`") ==
+          "etna run demo \\-n 1 \\(aqa\\(aq \\(ti/b \\(hac \\(aqd\\(aq");
+    CHECK(roff(".a\n'b\n.c") == "\\&.a\n\\(aqb\n\\&.c");
+    CHECK(roff("\\d") == "\\ed");
+}
+
 TEST_CASE("help lines fit a terminal of 80 columns") {
     for (const std::string& page :
          {help(), help(*find_command("run")), full_help(*find_command("run")),
@@ -139,6 +158,7 @@ TEST_CASE("the committed man pages match the tables") {
 
 TEST_CASE("the committed lists of architectures, APIs and routes match their tables") {
     for (const auto& [name, path] : {std::pair{"README.md", "/README.md"},
+                                     {"MODELS.md", "/core/model/MODELS.md"},
                                      {"etna-models.7", "/man/etna-models.7"},
                                      {"etna-api.7", "/man/etna-api.7"}}) {
         std::ifstream file(ETNA_SOURCE_DIR + std::string(path), std::ios::binary);
@@ -149,28 +169,27 @@ TEST_CASE("the committed lists of architectures, APIs and routes match their tab
 }
 
 TEST_CASE("a list of architectures is written between its marks, and has each architecture") {
-    const std::string before = "a\n<!-- APIs: written by scripts/generate-docs -->\n<!-- end of APIs -->\n"
-                               "<!-- architectures: written by scripts/generate-docs -->\n";
+    const std::string before = "a\n<!-- architectures: written by scripts/generate-docs -->\n";
     const std::string after = "<!-- end of architectures -->\nb\n";
-    const std::string page = renewed_page("README.md", before + "| outdated |\n" + after).value();
-    CHECK(page.starts_with("a\n<!-- APIs: written by scripts/generate-docs -->\n| API |"));
-    CHECK(contains(page,
-                   "<!-- architectures: written by scripts/generate-docs -->\n| `general.architecture` |"));
+    const std::string page = renewed_page("MODELS.md", before + "| outdated |\n" + after).value();
+    CHECK(page.starts_with(before + "| `general.architecture` |"));
     CHECK(page.ends_with("|\n" + after));
     CHECK(!contains(page, "outdated"));
     for (const model::Architecture* architecture : model::architectures()) {
         CAPTURE(architecture->name);
         CHECK(contains(page, fmt::format("| `{}` | {} |", architecture->name, architecture->models)));
         CHECK(!architecture->models.empty());
+        CHECK(!architecture->peer.empty());
+        CHECK(!architecture->definition.empty());
         CHECK(!architecture->checks.empty());
     }
     for (const std::string& unmarked : {before, after, after + before})
-        CHECK(renewed_page("README.md", unmarked).error().kind == ErrorKind::invalid_argument);
+        CHECK(renewed_page("MODELS.md", unmarked).error().kind == ErrorKind::invalid_argument);
     CHECK(std::ranges::is_sorted(model::architectures(), {}, &model::Architecture::name));
     etna::test::Harness etna;
     etna.input_kind = InputKind::pipe;
     etna.input = before + after;
-    CHECK(etna.run({"generate-docs", "README.md"}).output == page);
+    CHECK(etna.run({"generate-docs", "MODELS.md"}).output == page);
 }
 
 TEST_CASE("help, version and documents are printed to standard output with code 0") {
