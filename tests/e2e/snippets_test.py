@@ -50,6 +50,17 @@ def manual_lines(page):
         yield None
 
 
+def recorded_commands(lines):
+    """Returns (command, output) of each command after a prompt, without the notes that go to a terminal."""
+    found = []
+    for line in lines:
+        if line is not None and line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif line is not None and found and not line.startswith("note: "):
+            found[-1] = (found[-1][0], found[-1][1] + line + "\n")
+    return found
+
+
 def curl_commands(lines):
     """Returns the commands that start with curl, also after a prompt, with all their lines."""
     command = None
@@ -102,12 +113,30 @@ class Snippets(unittest.TestCase):
                 answer = self.run_curl(command)
                 self.assertTrue(answer)
                 self.assertIsNone(answer.get("error"), answer)  # a response that succeeded has null
+                if '"1, 2, 3, 4,"' in command:
+                    self.assertEqual(answer["content"] if "content" in answer else answer["choices"][0]["text"], " 5, 6, 7, 8, 9")
                 if "What is 34 + 58?" in command and isinstance(answer, dict):
                     said = answer["output_text"] if "output" in answer else answer["choices"][0]["message"]["content"]
                     self.assertEqual(said, "92")
 
     def test_examples_of_the_readme(self):
         self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Use")))))
+
+    def test_recording_of_the_readme(self):
+        first = (ROOT / "README.md").read_text().split("\n|")[0]
+        recorded = recorded_commands(code_lines(first))
+        self.assertEqual([command.split()[1] for command, _ in recorded[:1] + recorded[2:3]], ["run", "serve"])
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "etna").symlink_to(os.path.abspath(serve_test.ETNA))
+            environment = {**os.environ, "HOME": folder, "PATH": f"{folder}:{os.environ['PATH']}", "NO_PROXY": "*"}
+            for command, output in recorded:
+                if command.startswith("etna serve"):
+                    self.assertEqual(output, "http://127.0.0.1:8080\n")  # the server of this class answers
+                    continue
+                with self.subTest(command=command):
+                    done = subprocess.run(["bash", "-euc", self.here(command)], env=environment, capture_output=True, text=True,
+                                          timeout=serve_test.LIMIT_S, check=False)  # fmt: skip
+                    self.assertEqual((done.returncode, done.stdout), (0, output), done.stderr)
 
     def test_search_of_the_readme(self):
         blocks = "\n".join("\0" if line is None else line for line in code_lines((ROOT / "README.md").read_text())).split("\0")
@@ -161,6 +190,10 @@ class Extraction(unittest.TestCase):
     def test_examples_of_a_man_page_are_unescaped(self):
         page = ".SH USE\ntext\n.EX\ncurl a \\-d \\(aq{\n  \"b\": \"\\e\\e\"}\\(aq\ncurl c\n.EE\n.EX\ncurl d\n.EE\n"
         self.assertEqual(list(curl_commands(manual_lines(page))), ["curl a -d '{\n  \"b\": \"\\\\\"}'", "curl c", "curl d"])
+
+    def test_recorded_commands_have_their_output(self):
+        lines = ["$ a", "note: b", "c", "d", None, "$ e &", "f"]
+        self.assertEqual(recorded_commands(lines), [("a", "c\nd\n"), ("e &", "f\n")])
 
     def test_commands_are_extracted_completely(self):
         page = "## Serving\ntext `curl x`\n\n    curl a -d '{\n      \"b\": 1}'\n    curl c \\\n      -d e\n\n```\n$ curl f\nout\n```\n## Next\n\n    curl g\n"
