@@ -1,4 +1,4 @@
-"""The include directions between rooms: the diagram of the README as a table, checked."""
+"""The include directions between rooms: the diagram of CONTRIBUTING.md as a table, checked."""
 
 import re
 
