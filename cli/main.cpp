@@ -149,7 +149,10 @@ Environment process_environment() {
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
-    const auto runtime = std::make_shared<runtime::Runtime>();
+    const auto checks = environment.variables.find("ETNA_CHECKS"); // for the tests
+    const bool is_checked = checks != environment.variables.end() && checks->second == "1";
+    const auto runtime =
+        std::make_shared<runtime::Runtime>(is_checked ? runtime::Checks::on : runtime::Checks::off);
     environment.executor_factory = [runtime](const auto& file, const auto& options) {
         return runtime->load(file, options);
     };

@@ -204,7 +204,7 @@ Variables server_variables(const Environment& environment) {
     Variables variables = environment.variables;
     std::erase_if(variables, [](const auto& variable) {
         return variable.first.starts_with("ETNA_") && variable.first != "ETNA_MODELS" &&
-               variable.first != "ETNA_DEVICE";
+               variable.first != "ETNA_DEVICE" && variable.first != "ETNA_CHECKS";
     });
     variables["XDG_CONFIG_HOME"] = "/nonexistent";
     return variables;

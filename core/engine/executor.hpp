@@ -62,6 +62,7 @@ struct Limits {
     /// other.
     bool is_encoder = false;
     bool has_draft_head = false; ///< the executor drafts for rows that request it
+    bool verifies_steps = false; ///< the engine verifies its invariants before every step, which is slow
     uint32_t in_flight_max = 2;  ///< maximum number of submissions whose outputs are unread
     std::vector<CacheGroup> groups;
 };

@@ -145,7 +145,7 @@ public:
     /// Null before record_cache_changes().
     [[nodiscard]] CacheJournal* cache_journal() { return cache_.journal(); }
 
-    /// Checks all invariants. Slow: for tests, and after every step of builds with ETNA_CHECKS. Errors:
+    /// Checks all invariants. Slow: for tests, and before every step with Limits::verifies_steps. Errors:
     /// internal.
     [[nodiscard]] Status verify() const;
 

@@ -22,13 +22,6 @@
 namespace etna::runtime {
 namespace {
 
-/// Builds with ETNA_CHECKS enable the validation layer, and fail on any of its messages.
-#if ETNA_CHECKS
-constexpr vk::Validation validation = vk::Validation::on;
-#else
-constexpr vk::Validation validation = vk::Validation::off;
-#endif
-
 using PlanReader = std::function<void(const engine::DevicePlan& plan, const engine::MemoryPlan& memory)>;
 
 /// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
@@ -36,7 +29,7 @@ using PlanReader = std::function<void(const engine::DevicePlan& plan, const engi
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
                                                     const ExecutorOptions& options,
                                                     std::shared_ptr<DeviceClient> client,
-                                                    const PlanReader& planned) {
+                                                    Checks checks, const PlanReader& planned) {
     std::optional<kernels::PlanFamily> plan_as;
     if (!options.plan_as.empty()) {
         plan_as = kernels::plan_family_named(options.plan_as);
@@ -51,7 +44,7 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
                                                             .planned = planned,
                                                             .progress = options.progress}));
     device.store_pipelines();
-    if (validation == vk::Validation::on)
+    if (checks == Checks::on)
         executor = validated(std::move(executor), device.instance());
     return scheduled(std::move(executor), std::move(client));
 }
@@ -62,7 +55,7 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
 Result<std::shared_ptr<vk::Instance>> Runtime::instance() {
     const std::scoped_lock lock(mutex_);
     if (instance_ == nullptr) {
-        ETNA_TRY(instance_, vk::Instance::create(validation));
+        ETNA_TRY(instance_, vk::Instance::create(checks_ == Checks::on ? vk::Validation::on : vk::Validation::off));
     }
     return instance_;
 }
@@ -138,7 +131,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
         memory_bytes = memory.reserved_bytes();
         has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
     };
-    ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));
+    ETNA_TRY(auto executor, load_onto(*shared, file, options, client, checks_, planned));
     const vk::DeviceProfile& profile = shared->device().profile();
     return LoadedExecutor{
         .device = shared,

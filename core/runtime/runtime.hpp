@@ -23,6 +23,10 @@ namespace etna::runtime {
 
 class SharedDevice;
 
+/// Checks of every step, for tests: the validation layer, hazards between recorded commands, the engine's
+/// invariants. A finding fails the step.
+enum class Checks : uint8_t { off, on };
+
 /// The process's only owner of Vulkan: opens the instance once, and shares each open device among all models,
 /// drafts, self-checks and listings. Thread-safe.
 ///
@@ -30,6 +34,8 @@ class SharedDevice;
 ///     ETNA_TRY(LoadedExecutor loaded, runtime.load(file, {.sequences_max = 4}));
 class Runtime {
 public:
+    explicit Runtime(Checks checks = Checks::off) : checks_(checks) {}
+
     /// Selects a device, self-checks the kernels that the model needs and that were not checked on it before
     /// (self_check.hpp), and uploads the weights, while other models generate. An ExecutorFactory. The
     /// executor takes turns on the device with those of other models (device_schedule.hpp). The result keeps
@@ -62,6 +68,7 @@ private:
     Result<std::shared_ptr<SharedDevice>> open(const vk::PhysicalDevice& physical,
                                                const std::filesystem::path& cache_folder);
 
+    const Checks checks_;
     std::mutex mutex_; ///< guards the members below
     std::shared_ptr<vk::Instance> instance_;
     std::map<uint32_t, std::weak_ptr<SharedDevice>> devices_; ///< by index

@@ -8,9 +8,11 @@ namespace {
 class ValidatedExecutor final : public engine::Executor {
 public:
     ValidatedExecutor(std::unique_ptr<engine::Executor> executor, const vk::Instance& instance)
-        : executor_(std::move(executor)), instance_(instance) {}
+        : executor_(std::move(executor)), instance_(instance), limits_(executor_->limits()) {
+        limits_.verifies_steps = true;
+    }
 
-    [[nodiscard]] const engine::Limits& limits() const override { return executor_->limits(); }
+    [[nodiscard]] const engine::Limits& limits() const override { return limits_; }
 
     Result<engine::Ticket> submit(const engine::Batch& batch) override {
         ETNA_CHECK(silence());
@@ -34,6 +36,7 @@ private:
 
     std::unique_ptr<engine::Executor> executor_;
     const vk::Instance& instance_; // borrowed
+    engine::Limits limits_;
 };
 
 } // namespace

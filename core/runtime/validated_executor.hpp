@@ -8,7 +8,8 @@
 namespace etna::runtime {
 
 /// Wraps an executor so that every message of the Vulkan validation layer fails the next submit() or wait().
-/// For builds with ETNA_CHECKS, which enable the layer. `instance` is borrowed and must outlive the executor.
+/// The engine then verifies its invariants, too. `instance`, with the layer, is borrowed and must outlive the
+/// executor.
 std::unique_ptr<engine::Executor> validated(std::unique_ptr<engine::Executor> executor,
                                             const vk::Instance& instance);
 

@@ -11,13 +11,6 @@
 
 namespace etna::vk {
 
-/// Whether recorders run the check; the check itself is always compiled.
-#ifdef ETNA_CHECKS
-constexpr bool hazard_checks = true;
-#else
-constexpr bool hazard_checks = false;
-#endif
-
 /// Finds memory hazards between steps (dispatches, copies, fills) that no barrier separates: two ranges
 /// overlap and one of them is written. Accesses within one step never conflict: a shader may read what it
 /// writes. Not thread-safe.

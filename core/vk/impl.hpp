@@ -33,6 +33,7 @@ struct DebugFunctions {
 
 struct Instance::Impl {
     VkInstance handle = VK_NULL_HANDLE;
+    Validation validation = Validation::off;
     uint32_t version = 0; ///< Vulkan version that the instance was created for
     DebugFunctions debug;
     VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;

@@ -169,6 +169,7 @@ Result<std::unique_ptr<Instance>> Instance::create(Validation validation) {
     ETNA_CHECK(open_loader());
     auto impl = std::make_unique<Impl>();
     impl->version = std::min(volkGetInstanceVersion(), VK_API_VERSION_1_3);
+    impl->validation = validation;
     ETNA_CHECK(create_handle(*impl, validation));
     ETNA_CHECK(list_devices(*impl));
     return std::unique_ptr<Instance>(new Instance(std::move(impl)));

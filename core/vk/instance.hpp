@@ -13,7 +13,9 @@ namespace etna::vk {
 
 enum class Validation : uint8_t {
     off,
-    on, ///< the Khronos layer must be installed; Instance::validation_messages() returns its messages
+    /// The Khronos layer must be installed; Instance::validation_messages() returns its messages. Recorders
+    /// check every step for hazards.
+    on,
 };
 
 /// A device as listed by the loader, with the features that it lacks.

@@ -99,7 +99,7 @@ bool Recorder::Impl::check_dispatch(const Dispatch& dispatch, const Pipeline::Im
 
 bool Recorder::Impl::check_hazards(std::string_view label, std::span<const Range> reads,
                                    std::span<const Range> writes) {
-    if constexpr (hazard_checks) {
+    if (device->instance->validation == Validation::on) {
         if (auto checked = hazards.add(label, reads, writes); !checked) {
             fail(std::move(checked).error());
             return false;

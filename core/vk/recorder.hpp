@@ -60,7 +60,7 @@ struct RecorderOptions {
 /// reads as a list of steps. The command buffer starts with a barrier that orders it after all earlier
 /// submissions.
 ///
-/// With ETNA_CHECKS, two accesses since the last barrier() whose ranges overlap, at least one of them a
+/// With Validation::on, two accesses since the last barrier() whose ranges overlap, at least one of them a
 /// write, are an error (internal) that names both labels and the ranges.
 class Recorder {
 public:

@@ -60,7 +60,7 @@ public:
 
 private:
     static generate::Model load(const Bytes& bytes) {
-        runtime::Runtime runtime;
+        runtime::Runtime runtime(runtime::Checks::on);
         generate::LoadOptions options;
         options.executor.key_type = runtime::KvType::f32;
         options.executor.value_type = runtime::KvType::f32;

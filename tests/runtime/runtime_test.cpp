@@ -82,7 +82,7 @@ Answer run(const Model& model, std::optional<engine::Speculation> speculation = 
 
 /// The answer of the model that is alone in the process.
 std::vector<TokenId> tokens_alone(const Bytes& file) {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     const std::vector<TokenId> tokens = run(Model(load(runtime, file))).tokens;
     REQUIRE(tokens.size() == 40);
     return tokens;
@@ -97,7 +97,7 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_device(VkQueue, uint32_t, const VkSubmitInfo
 TEST_CASE("a model loads while another generates, and both answer as if alone") {
     const std::vector<TokenId> first_tokens = tokens_alone(first_file());
     const std::vector<TokenId> second_tokens = tokens_alone(second_file());
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     const Model first(load(runtime, first_file()));
     std::optional<Result<LoadedExecutor>> loaded;
     std::atomic<bool> is_loaded = false;
@@ -124,7 +124,7 @@ TEST_CASE("a model loads while another generates, and both answer as if alone") 
 
 TEST_CASE("a draft model and its target share the device and the client") {
     const std::vector<TokenId> tokens = tokens_alone(first_file());
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     auto draft = load(runtime, first_file());
     REQUIRE(draft);
     auto target = load(runtime, first_file(), draft->client);
@@ -138,7 +138,7 @@ TEST_CASE("a draft model and its target share the device and the client") {
 }
 
 TEST_CASE("models and listings share the device and its kernels") {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     auto loaded = load(runtime, first_file());
     REQUIRE(loaded);
     const auto device = std::static_pointer_cast<runtime::SharedDevice>(loaded->device);
@@ -155,7 +155,7 @@ TEST_CASE("models and listings share the device and its kernels") {
 }
 
 TEST_CASE("a loaded model reports what its steps read, the peak of its memory and the device's rates") {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     auto loaded = load(runtime, first_file());
     REQUIRE(loaded);
     const uint64_t weight_bytes = loaded->weight_reads.bytes(1).value();
@@ -174,7 +174,7 @@ TEST_CASE("a loaded model reports what its steps read, the peak of its memory an
 }
 
 TEST_CASE("kernels are measured by part of their names") {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     runtime::KernelBenchOptions options;
     std::vector<std::string> names;
     options.progress = [&](const std::string& name, std::size_t number, std::size_t) {
@@ -199,7 +199,7 @@ TEST_CASE("kernels are measured by part of their names") {
 }
 
 TEST_CASE("a device is closed with its last user") {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     auto loaded = load(runtime, first_file());
     REQUIRE(loaded);
     const std::weak_ptr<void> device = loaded->device;
@@ -210,7 +210,7 @@ TEST_CASE("a device is closed with its last user") {
 }
 
 TEST_CASE("a lost device is opened again for the next model") {
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     const Model lost(load(runtime, first_file()));
     auto& device = static_cast<runtime::SharedDevice*>(lost.device.get())->device();
     device.impl().device.functions.vkQueueSubmit = lose_device;

@@ -188,7 +188,7 @@ kernels::Tuning tuning_of(const runtime::LoadedExecutor& loaded) {
 
 TEST_CASE("a model is tuned shape by shape, and the next load uses what was stored", "[device]") {
     const TuningFolder folder;
-    Runtime runtime;
+    Runtime runtime(runtime::Checks::on);
     const auto file = gguf::File::parse(tuned_file(), "random model").value();
     std::size_t shapes = 0;
     runtime::TuneRequest request{

@@ -39,6 +39,7 @@ engine::Limits fake_limits() {
             .embeddings_max = 16,
             .output_rows_max = 4,
             .candidates_max = 16,
+            .verifies_steps = true,
             .in_flight_max = 2,
             .groups = {{.page_count = 128}}};
 }
