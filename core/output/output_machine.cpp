@@ -298,7 +298,9 @@ OutputMachine::Progress OutputMachine::enter_marker(std::size_t marker) {
     const Meaning meaning = meanings_[marker];
     const std::string_view text = content_markers_[marker];
     const bool is_section = meaning.kind == Meaning::Kind::section;
-    const Match alone = meaning.kind == Meaning::Kind::call_close ? is_alone_on_line(text) : Match::yes;
+    // A grammar of calls has no prose in which a tag could be mentioned.
+    const bool may_be_prose = meaning.kind == Meaning::Kind::call_close && !has_strict_calls_;
+    const Match alone = may_be_prose ? is_alone_on_line(text) : Match::yes;
     if (alone == Match::partial)
         return Progress::wait;
     const bool is_text = (is_section && !begin_marked(meaning.index, text, State::content)) ||
