@@ -31,10 +31,12 @@ ExitCode print(const Environment& environment, const std::string& text) {
     return ExitCode::failed;
 }
 
-/// Returns the alternative to a command of Ollama's.
+/// Returns the alternative to a command of other programs.
 std::string_view alternative_to(std::string_view command) {
     if (command == "ls")
         return "try `etna list`";
+    if (command == "version")
+        return "try `etna --version`";
     return "";
 }
 

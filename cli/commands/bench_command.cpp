@@ -110,6 +110,7 @@ constexpr std::array bench_options = {
            .category = Category::output},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr auto bench_compat =

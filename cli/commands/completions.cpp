@@ -35,7 +35,7 @@ constexpr std::array document_positionals = {
         .description =
             "etna.1 or etna-COMMAND.1; README.md, MODELS.md or etna-models.7, read from standard input"},
 };
-constexpr std::array only_help = {help_option};
+constexpr std::array only_help = {help_option, help_all_option};
 
 std::vector<const Command*> shown_commands() {
     std::vector<const Command*> shown;

@@ -25,7 +25,7 @@ constexpr std::array cp_positionals = {
     Positional{.name = "NAME", .description = "the new name: letters, digits, dots, dashes and one colon"},
 };
 
-constexpr std::array cp_options = {help_option};
+constexpr std::array cp_options = {help_option, help_all_option};
 
 constexpr std::array cp_examples = {
     Example{"etna cp hf.co/Qwen/Qwen3-4B-GGUF:Q8_0 mine", "a short name for a model"},

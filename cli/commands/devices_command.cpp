@@ -40,6 +40,7 @@ constexpr std::array devices_options = {
                           "`etna tune` measured",
            .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr std::array devices_examples = {

@@ -87,7 +87,7 @@ constexpr std::array embed_rows = {
 };
 
 constexpr auto embed_output_options = in_category(Category::output, embed_rows);
-constexpr std::array embed_help = {help_option};
+constexpr std::array embed_help = {help_option, help_all_option};
 
 constexpr auto embed_compat =
     joined(compat_model, std::array{CompatOption{.names = "-p, --prompt", .ours = "TEXT"},

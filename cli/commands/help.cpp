@@ -190,11 +190,8 @@ std::string help() {
 }
 
 std::string help(const Command& command) {
-    const bool has_briefs =
-        std::any_of(command.options.begin(), command.options.end(), [](const Option& option) {
-            return !option.brief.empty() && option.category != Category::help;
-        });
-    return has_briefs ? brief_help(command) : full_help(command);
+    constexpr std::size_t listed_whole_max = 40;
+    return command.options.size() > listed_whole_max ? brief_help(command) : full_help(command);
 }
 
 std::string full_help(const Command& command) {

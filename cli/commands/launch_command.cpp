@@ -48,6 +48,7 @@ constexpr std::array launch_options = {
     url_option,
     server_key_option,
     help_option,
+    help_all_option,
 };
 
 constexpr std::array launch_examples = {

@@ -38,6 +38,7 @@ constexpr std::array list_rows = {
     Option{.name = "known", .description = "list the short names of models that `etna pull` fetches"},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr auto list_table = in_category(Category::models, list_rows);

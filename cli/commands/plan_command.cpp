@@ -51,6 +51,7 @@ constexpr std::array plan_rows = {
            .category = Category::device},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr auto plan_compat =

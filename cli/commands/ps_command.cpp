@@ -28,6 +28,7 @@ constexpr std::array ps_options = {
     server_key_option,
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr std::array ps_examples = {

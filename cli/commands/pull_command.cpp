@@ -55,6 +55,7 @@ constexpr std::array pull_rows = {
            .description =
                "try again this often, with growing waits, when a server is busy or a connection breaks"},
     help_option,
+    help_all_option,
 };
 
 constexpr auto pull_table = in_category(Category::models, pull_rows);

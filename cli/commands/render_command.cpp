@@ -69,6 +69,7 @@ constexpr std::array render_rows = {
                "print one JSON object: text, token ids (null without MODEL) and, with --adapt, the changes",
            .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr std::array render_examples = {

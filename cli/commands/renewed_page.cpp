@@ -72,20 +72,20 @@ std::string route_list() {
 }
 
 /// A generated part of a page that is otherwise written by hand.
-struct Section {
+struct RenewedSection {
     std::string_view page;
     std::string_view name; ///< in the marks around it
     std::string (*text)();
 };
 
 constexpr std::array sections = {
-    Section{"MODELS.md", "architectures", architecture_table},
-    Section{"README.md", "APIs", api_table},
-    Section{"etna-models.7", "architectures", architecture_list},
-    Section{"etna-api.7", "routes", route_list},
+    RenewedSection{"MODELS.md", "architectures", architecture_table},
+    RenewedSection{"README.md", "APIs", api_table},
+    RenewedSection{"etna-models.7", "architectures", architecture_list},
+    RenewedSection{"etna-api.7", "routes", route_list},
 };
 
-Result<std::string> renewed_section(const Section& section, std::string_view page) {
+Result<std::string> renewed_section(const RenewedSection& section, std::string_view page) {
     const std::string begin_mark = fmt::format("{}: written by scripts/generate-docs", section.name);
     const std::string end_mark = fmt::format("end of {}", section.name);
     const std::size_t begin = page.find(begin_mark);
@@ -103,12 +103,12 @@ Result<std::string> renewed_section(const Section& section, std::string_view pag
 } // namespace
 
 bool is_renewed_page(std::string_view name) {
-    return std::ranges::find(sections, name, &Section::page) != sections.end();
+    return std::ranges::find(sections, name, &RenewedSection::page) != sections.end();
 }
 
 Result<std::string> renewed_page(std::string_view name, std::string_view page) {
     std::string renewed(page);
-    for (const Section& section : sections) {
+    for (const RenewedSection& section : sections) {
         if (section.page == name) {
             ETNA_TRY(renewed, renewed_section(section, renewed));
         }

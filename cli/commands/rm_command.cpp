@@ -37,6 +37,7 @@ constexpr std::array rm_rows = {
            .description = "remove without asking; only the command line sets it",
            .settable = Settable::command_line},
     help_option,
+    help_all_option,
 };
 
 constexpr auto rm_table = in_category(Category::models, rm_rows);

@@ -398,16 +398,6 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     choose_store_file(server_options.persistence, environment);
     if (server_options.traces)
         server_options.traces->http = network_settings(environment.variables);
-    server::AccessRules& access = server_options.service.access;
-    if (!options.api_key_file.empty()) {
-        ETNA_TRY(const auto keys, read_keys(options.api_key_file));
-        access.api_keys.insert(access.api_keys.end(), keys.begin(), keys.end());
-    }
-    if (!options.operator_key_file.empty()) {
-        ETNA_TRY(access.operator_keys, read_keys(options.operator_key_file));
-        access.api_keys.insert(access.api_keys.end(), access.operator_keys.begin(),
-                               access.operator_keys.end());
-    }
     ETNA_CHECK(check_folder(options.models_folder));
     ETNA_TRY(auto listed, models_of(options, environment, diagnostics));
     ETNA_CHECK(check_models(listed.named, options.model, environment));
@@ -450,6 +440,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     ETNA_TRY(const auto server, server::Server::open(server_options, models,
                                                      [&log](std::string_view line) { log.write(line); }));
+    const server::AccessRules& access = server_options.service.access;
     const bool is_local = server::is_loopback(access.host);
     if (!is_local) {
         log.warn(fmt::format("listening on {}: other machines can reach this server{}", access.host,

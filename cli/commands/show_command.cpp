@@ -45,6 +45,7 @@ constexpr std::array show_rows = {
     Option{.name = "tensors", .description = "print each tensor's name, format, shape and size"},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr auto show_table = in_category(Category::models, show_rows);

@@ -28,7 +28,7 @@ constexpr std::array stop_positionals = {
                .repeat = Repeat::collect},
 };
 
-constexpr std::array stop_options = {url_option, server_key_option, help_option};
+constexpr std::array stop_options = {url_option, server_key_option, help_option, help_all_option};
 
 constexpr std::array stop_examples = {
     Example{"etna stop demo", "free the memory of a model in every running server"},

@@ -60,6 +60,7 @@ constexpr std::array tokenize_rows = {
            .description = "print an object per token: id, text, and bytes if they are not complete UTF-8"},
     Option{.name = "decode", .description = "read ids, as JSON or as bare numbers, and print their text"},
     help_option,
+    help_all_option,
 };
 
 constexpr auto tokenize_options = in_category(Category::output, tokenize_rows);

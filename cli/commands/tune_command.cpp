@@ -47,6 +47,7 @@ constexpr std::array tune_options = {
            .settable = Settable::command_line},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 constexpr std::array tune_examples = {

@@ -29,7 +29,7 @@ constexpr std::array verify_positionals = {
                .repeat = Repeat::collect},
 };
 
-constexpr std::array verify_options = {help_option};
+constexpr std::array verify_options = {help_option, help_all_option};
 
 constexpr std::array verify_examples = {
     Example{"etna verify", "check all stored models"},

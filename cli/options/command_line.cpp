@@ -29,15 +29,20 @@ struct Translated {
     std::vector<std::string> notes; ///< about options without effect
 };
 
-bool is_named(const CompatOption& option, std::string_view typed) {
+std::vector<std::string_view> names_of(const CompatOption& option) {
+    std::vector<std::string_view> all;
     std::string_view names = option.names;
     while (!names.empty()) {
         const std::size_t end = names.find(", ");
-        if (names.substr(0, end) == typed)
-            return true;
+        all.push_back(names.substr(0, end));
         names.remove_prefix(end == std::string_view::npos ? names.size() : end + 2);
     }
-    return false;
+    return all;
+}
+
+bool is_named(const CompatOption& option, std::string_view typed) {
+    const auto names = names_of(option);
+    return std::find(names.begin(), names.end(), typed) != names.end();
 }
 
 const CompatOption* find_compat(const Command& command, std::string_view typed) {
@@ -89,6 +94,12 @@ Error unknown_option(const Command& command, const std::string& typed) {
     for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown)
             known.push_back(fmt::format("--{}", option.name));
+    }
+    for (const CompatOption& other : command.compat) {
+        for (const std::string_view one : names_of(other)) {
+            if (other.meaning == CompatMeaning::ours && one.starts_with("--"))
+                known.emplace_back(one);
+        }
     }
     std::string hint = help_hint(command);
     auto near = near_names(name, known);

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/near_names.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,6 +167,24 @@ bool belongs_to_other_command(std::string_view name) {
     });
 }
 
+bool is_command(std::string_view name) {
+    return std::any_of(commands().begin(), commands().end(),
+                       [name](const Command& command) { return command.name == name; });
+}
+
+/// Without this error, a misspelt section, of a key for instance, would leave a server open.
+Error unknown_section(std::string_view name, const std::string& location) {
+    std::vector<std::string> known;
+    for (const Command& command : commands()) {
+        if (command.visibility == Visibility::shown)
+            known.emplace_back(command.name);
+    }
+    const auto near = near_names(std::string(name), known);
+    return invalid_argument(fmt::format("{}: unknown section {}", location, backquoted(name)),
+                            near.empty() ? "sections are the names of commands, such as [run] and [serve]"
+                                         : fmt::format("did you mean [{}]?", fmt::join(near, "] or [")));
+}
+
 } // namespace
 
 Status add_config(const Command& command, std::string_view text, const std::filesystem::path& path,
@@ -183,6 +203,8 @@ Status add_config(const Command& command, std::string_view text, const std::file
     for (const auto& [key, node] : parsed.table()) {
         const bool is_own = find_option(command, key.str()) != nullptr;
         const bool is_section_of_other_command = node.is_table() && !is_own;
+        if (is_section_of_other_command && !is_command(key.str()))
+            return unknown_section(key.str(), fmt::format("{}:{}", path.string(), node.source().begin.line));
         if (!is_section_of_other_command && (is_own || !belongs_to_other_command(key.str())))
             ETNA_CHECK(section.add(key.str(), node, arguments));
     }

@@ -173,7 +173,6 @@ inline constexpr Option help_option = {.name = "help",
                                        .brief = "print this help and exit",
                                        .category = Category::help};
 
-/// For commands whose options have briefs.
 inline constexpr Option help_all_option = {.name = "help-all",
                                            .description = "print every option, its bounds and its default",
                                            .brief = "print every option, its bounds and its default",

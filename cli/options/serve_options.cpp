@@ -489,6 +489,38 @@ std::string_view key_in(std::string_view line) {
     return key.substr(0, key.find_last_not_of(blanks) + 1);
 }
 
+/// Returns the keys in the file that the option names; none if it names no file.
+Result<std::vector<std::string>> read_key_file(const OptionValues& values, std::string_view option) {
+    constexpr std::size_t bytes_max = 1 << 20;
+    const std::string file = values.text(option).value_or("");
+    std::vector<std::string> keys;
+    if (file.empty())
+        return keys;
+    const auto text = read_text_file(file, bytes_max);
+    if (!text) {
+        return invalid_argument(fmt::format("--{}: {}", option, text.error().message),
+                                "name a file with one key on each line");
+    }
+    for (const std::string& line : split_lines(*text)) {
+        if (const std::string_view key = key_in(line); !key.empty())
+            keys.emplace_back(key);
+    }
+    if (keys.empty()) {
+        return invalid_argument(fmt::format("--{}: {} has no key", option, file),
+                                "put one key on each line; # starts a comment");
+    }
+    return keys;
+}
+
+/// The keys of operators are also keys of clients.
+Status read_key_files(const OptionValues& values, server::AccessRules& access) {
+    ETNA_TRY(const auto keys, read_key_file(values, "api-key-file"));
+    access.api_keys.insert(access.api_keys.end(), keys.begin(), keys.end());
+    ETNA_TRY(access.operator_keys, read_key_file(values, "operator-key-file"));
+    access.api_keys.insert(access.api_keys.end(), access.operator_keys.begin(), access.operator_keys.end());
+    return {};
+}
+
 } // namespace
 
 Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments) {
@@ -522,13 +554,12 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     const auto chosen =
         std::ranges::find(requested_choices, requested.value_or(options.grants_store ? "stored" : "served"));
     options.requested = static_cast<RequestedModels>(chosen - requested_choices.begin());
-    options.api_key_file = values.text("api-key-file").value_or("");
-    options.operator_key_file = values.text("operator-key-file").value_or("");
     if (options.models.empty() && options.models_folder.empty())
         options.models.emplace_back(store::demo_name);
     if (options.names.size() > options.models.size())
         return invalid_argument("there are more --alias than models");
     ETNA_CHECK(read_server(values, options.server));
+    ETNA_CHECK(read_key_files(values, options.server.service.access));
     options.server.service.answers_at_once = options.model.executor.sequences_max;
     ETNA_TRY(options.server.persistence, read_store(values));
     ETNA_TRY(options.kv_events, read_kv_events(values));
@@ -540,21 +571,6 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(const bool verbose, values.flag("verbose"));
     options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
     return options;
-}
-
-Result<std::vector<std::string>> read_keys(const std::filesystem::path& file) {
-    constexpr std::size_t bytes_max = 1 << 20;
-    ETNA_TRY(const std::string text, read_text_file(file, bytes_max));
-    std::vector<std::string> keys;
-    for (const std::string& line : split_lines(text)) {
-        if (const std::string_view key = key_in(line); !key.empty())
-            keys.emplace_back(key);
-    }
-    if (keys.empty()) {
-        return invalid_argument(fmt::format("{} has no key", file.string()),
-                                "put one key on each line; # starts a comment");
-    }
-    return keys;
 }
 
 Command serve_command_line() {

@@ -34,8 +34,6 @@ struct ServeOptions {
     std::optional<std::chrono::milliseconds> sleep_after; ///< empty: never
     RequestedModels requested = RequestedModels::served;
     bool grants_store = false;                ///< clients may fetch, copy and remove stored models
-    std::filesystem::path api_key_file;       ///< empty: none
-    std::filesystem::path operator_key_file;  ///< empty: none
     bool shows_routes = false;                ///< print the routes and exit
     std::optional<KvEventsOptions> kv_events; ///< empty: the caches are not published
     server::ServerOptions server;
@@ -47,10 +45,5 @@ Command serve_command_line();
 
 /// Errors: invalid_argument.
 Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments);
-
-/// Reads the API keys in a file, one per line, without surrounding blanks. A comment starts with # at the
-/// start of a line or after a blank: a key that clients can send contains no blank. Errors: those of
-/// read_text_file(), invalid_argument (no key).
-Result<std::vector<std::string>> read_keys(const std::filesystem::path& file);
 
 } // namespace etna::cli

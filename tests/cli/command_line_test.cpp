@@ -124,6 +124,7 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
     };
     refused({"demo", "x", "--tmep", "1"}, "unknown option `--tmep`\nhint: did you mean `--temp`?");
     refused({"demo", "x", "--max-token=5"}, "did you mean `--max-tokens`?");
+    refused({"demo", "x", "--temprature", "1"}, "did you mean `--temperature`?");
     refused({"demo", "x", "--frobnicate"}, "unknown option `--frobnicate`\nhint: try `etna run --help`");
     refused({"demo", "x", "-q"}, "unknown option `-q`");
     refused({"demo", "x", "--no-json"}, "error: --json cannot be negated\nhint: --json=false turns it off\n");
@@ -162,6 +163,20 @@ TEST_CASE("unknown and missing commands are usage errors") {
     REQUIRE(contains(etna.run({"rum"}).error,
                      "error: unknown command `rum`\nhint: did you mean `etna rm` or `etna run`?"));
     REQUIRE(etna.run({"rum"}).code == 2);
+    REQUIRE(contains(etna.run({"version"}).error, "hint: try `etna --version`"));
+}
+
+TEST_CASE("a key file that cannot be read is a usage error that names option and file") {
+    etna::test::Harness etna;
+    for (const std::string option : {"--api-key-file", "--operator-key-file"}) {
+        const auto outcome = etna.run({"serve", "stories", option, "/nonexistent"});
+        CHECK(outcome.code == 2);
+        CHECK(contains(outcome.error, "error: " + option + ": there is no file /nonexistent\n"));
+    }
+}
+
+TEST_CASE("options before a command are refused") {
+    etna::test::Harness etna;
     REQUIRE(contains(etna.run({"--frob"}).error, "unknown option `--frob` before a command"));
 }
 

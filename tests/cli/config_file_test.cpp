@@ -102,6 +102,8 @@ TEST_CASE("invalid TOML and values of another kind are refused with line and key
     REQUIRE(read_config("temp = 2026-11-20") == "config.toml:1: temp: a number is expected");
     REQUIRE(contains(read_config("kv-memory = true"), "config.toml:1: kv-memory: a size in bytes"));
     REQUIRE(read_config("temprature = 1") == "config.toml:1: unknown key `temprature`");
+    REQUIRE(read_config("[server]\napi-key = 'k'") == "config.toml:1: unknown section `server`");
+    REQUIRE(read_config("\nnobody.temp = 1") == "config.toml:2: unknown section `nobody`");
     REQUIRE(read_config("help = true") == "config.toml:1: unknown key `help`");
     REQUIRE(read_config(std::string(15000, 'x') + " = 1") ==
             "config.toml:1: unknown key `" + std::string(100, 'x') + "...`");

@@ -111,6 +111,18 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
     }
 }
 
+TEST_CASE("--help-all lists every option of a command, and --help those of a command with few") {
+    etna::test::Harness etna;
+    for (const Command& command : commands()) {
+        if (command.visibility != Visibility::shown || command.name == "completion")
+            continue;
+        CAPTURE(command.name);
+        CHECK(etna.run({std::string(command.name), "--help-all"}).output == full_help(command));
+    }
+    for (const char* name : {"plan", "embed", "ps"})
+        CHECK(help(*find_command(name)) == full_help(*find_command(name)));
+}
+
 TEST_CASE("the help of commands with many options fits a screen and names --help-all") {
     etna::test::Harness etna;
     for (const char* name : {"run", "chat", "serve"}) {
