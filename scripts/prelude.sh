@@ -51,19 +51,34 @@ compile_jobs() {
     echo $((cores < memory_gib ? cores : memory_gib))
 }
 
-# configure_and_build PRESET [TARGET...] builds build/PRESET. The output of cmake's configuration goes to a file and is shown
+# configure_and_build PRESET [-DNAME=VALUE...] [TARGET...] builds build/PRESET. The output of cmake's configuration goes to a file and is shown
 # on failure; lines about parts left out of the build are always shown.
 configure_and_build() {
-    local preset=$1 log=build/$1/configure.log
+    local preset=$1 log=build/$1/configure.log options=()
     shift
+    while [[ ${1:-} == -D* ]]; do
+        options+=("$1")
+        shift
+    done
     mkdir -p "build/$preset"
     say "building build/$preset"
-    if ! cmake --preset "$preset" >"$log" 2>&1; then
+    if ! cmake --preset "$preset" "${options[@]}" >"$log" 2>&1; then
         cat "$log" >&2
         fail "cmake could not configure the preset '$preset'"
     fi
     grep -i 'left out' "$log" >&2 || true
-    local quiet=()
-    [[ -t 2 ]] || quiet=(-- --quiet) # a log gets only errors, a terminal one line of progress
-    cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} "${quiet[@]}" >&2
+    # A terminal gets one line of progress; a log gets errors, and a line for each tenth of the steps.
+    if [[ -t 2 ]]; then
+        cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} >&2
+        return
+    fi
+    cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} 2>&1 | awk '
+        /^\[[0-9]+\/[0-9]+\]/ {
+            split(substr($1, 2), step, "[/\\]]")
+            tenth = int(10 * step[1] / step[2])
+            if (tenth > last && step[2] >= 20) { printf "== %d of %d steps\n", step[1], step[2]; fflush(); last = tenth }
+            next
+        }
+        /^ninja: (Entering|no work)/ { next }
+        { print; fflush() }' >&2
 }

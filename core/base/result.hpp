@@ -3,9 +3,10 @@
 #include "core/base/error.hpp"
 
 #include <cassert>
+#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace etna {
 
@@ -19,28 +20,65 @@ template <class T, class E = Error>
 class [[nodiscard]] Result {
 public:
     // NOLINTNEXTLINE(google-explicit-constructor): so that functions can `return value;`
-    Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+    Result(T value) : has_value_(true), value_(std::move(value)) {}
     // NOLINTNEXTLINE(google-explicit-constructor)
-    Result(E error) : content_(std::in_place_index<1>, std::move(error)) {}
+    Result(E error) : has_value_(false), error_(std::move(error)) {}
 
-    [[nodiscard]] bool has_value() const { return content_.index() == 0; }
-    explicit operator bool() const { return has_value(); }
+    Result(const Result& other)
+        requires std::is_copy_constructible_v<T>
+        : has_value_(other.has_value_) {
+        if (has_value_)
+            std::construct_at(&value_, other.value_);
+        else
+            std::construct_at(&error_, other.error_);
+    }
+    Result(Result&& other) noexcept : has_value_(other.has_value_) {
+        if (has_value_)
+            std::construct_at(&value_, std::move(other.value_));
+        else
+            std::construct_at(&error_, std::move(other.error_));
+    }
+    Result& operator=(const Result& other)
+        requires std::is_copy_constructible_v<T>
+    {
+        return *this = Result(other);
+    }
+    Result& operator=(Result&& other) noexcept {
+        if (this != &other) {
+            std::destroy_at(this);
+            std::construct_at(this, std::move(other));
+        }
+        return *this;
+    }
+    ~Result() {
+        if (has_value_)
+            std::destroy_at(&value_);
+        else
+            std::destroy_at(&error_);
+    }
+
+    [[nodiscard]] bool has_value() const { return has_value_; }
+    explicit operator bool() const { return has_value_; }
 
     /// Precondition of all of these: has_value().
-    T& value() & { return std::get<0>(content_); }
-    const T& value() const& { return std::get<0>(content_); }
-    T&& value() && { return std::get<0>(std::move(content_)); }
+    T& value() & { return assert(has_value_), value_; }
+    const T& value() const& { return assert(has_value_), value_; }
+    T&& value() && { return assert(has_value_), std::move(value_); }
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 
     /// Precondition: !has_value().
-    [[nodiscard]] const E& error() const& { return std::get<1>(content_); }
-    [[nodiscard]] E&& error() && { return std::get<1>(std::move(content_)); }
+    [[nodiscard]] const E& error() const& { return assert(!has_value_), error_; }
+    [[nodiscard]] E&& error() && { return assert(!has_value_), std::move(error_); }
 
 private:
-    std::variant<T, E> content_;
+    bool has_value_;
+    union { // a std::variant costs compilers several times as much for each T
+        T value_;
+        E error_;
+    };
 };
 
 /// Success without a value, or an error.

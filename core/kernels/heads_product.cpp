@@ -11,10 +11,10 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t tile_rows_max = 8;      ///< of the batch, of one workgroup
-constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
-constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
-constexpr uint32_t groups_y_max = 65535;   ///< every Vulkan device has at least these
+constexpr uint32_t tile_rows_max = 8;    ///< of the batch, of one workgroup
+constexpr uint32_t head_rows_each = 2;   ///< of one workgroup, rows arrangement
+constexpr uint32_t head_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
+constexpr uint32_t groups_y_max = 65535; ///< every Vulkan device has at least these
 
 bool part_fits(vk::Recorder& recorder, const HeadParts& part, uint32_t heads, uint32_t columns,
                uint64_t end) {
@@ -80,13 +80,13 @@ void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& o
                arguments);
     };
     if (one.layout.arrangement == Arrangement::lanes) {
-        start(shaders::expert_lanes(format), {weight_groups_each, tile_rows, 1},
-              weight_groups_each * repack_rows);
+        start(shaders::expert_lanes(format), {head_groups_each, tile_rows, 1},
+              head_groups_each * repack_rows);
     } else {
         const ReducePlan plan =
             reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
         start(shaders::expert_rows(format, plan.reduce),
-              {plan.workgroup, plan.one_subgroup, weight_rows_each, tile_rows, 1}, weight_rows_each);
+              {plan.workgroup, plan.one_subgroup, head_rows_each, tile_rows, 1}, head_rows_each);
     }
 }
 

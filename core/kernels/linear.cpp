@@ -232,7 +232,8 @@ void linear_stack(Library& library, vk::Recorder& recorder, const LinearStack& o
         rows += weight.rows;
         if (!require(recorder, weight.layout == layout && weight.further.empty(), "linear_stack",
                      "the matrices differ in layout, or have several parts") ||
-            !fits(recorder, {.weight = weight, .input = operation.input, .output = output, .bias = bias}))
+            !fits(recorder,
+                  Linear{.weight = weight, .input = operation.input, .output = output, .bias = bias}))
             return;
     }
     auto plan = linear_plan(library.target(), layout, rows, operation.input.columns, RowPath::decode,

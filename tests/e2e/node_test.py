@@ -27,7 +27,7 @@ def main():
     files = [str(HERE / "node" / name) for name in sys.argv[2:]] or sorted(map(str, (HERE / "node").glob("*.test.mjs")))
     node = shutil.which("node")
     if node is None:
-        return fail("node is missing; run scripts/install-packages test")
+        return fail("node is missing; run scripts/install-packages all-tests")
     if not (HERE / "node_modules" / ".etna-installed").exists():
         return fail("the npm packages are not there; scripts/node-packages installs them")
     server, guarded = serve_test.Server("demo"), serve_test.Server("demo", "--api-key", KEY)

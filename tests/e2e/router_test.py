@@ -122,7 +122,7 @@ class Replicas(unittest.TestCase):
 
     def haproxy(self):
         if shutil.which("haproxy") is None:
-            self.skipTest("haproxy is missing; run scripts/install-packages test")
+            self.skipTest("haproxy is missing; run scripts/install-packages all-tests")
         port = free_port()
         config = pathlib.Path(self.home.name) / f"{port}.cfg"
         config.write_text(HAPROXY.format(port=port, a=self.replicas[0].port, b=self.replicas[1].port))
@@ -151,7 +151,7 @@ class Replicas(unittest.TestCase):
     def test_picker_that_reads_events_and_gauges(self):
         node = shutil.which("node")
         if node is None or not (HERE / "node_modules" / "zeromq").exists():
-            self.skipTest("node or its packages are missing; run scripts/install-packages test and scripts/node-packages")
+            self.skipTest("node or its packages are missing; run scripts/install-packages all-tests and scripts/node-packages")
         given = [f"{replica.address}={endpoints}" for replica, endpoints in zip(self.replicas, self.endpoints)]
         picker = self.start(node, str(HERE / "node" / "support" / "picker.mjs"), *given)
         self.check_share(picker.stdout.readline().decode().strip())

@@ -171,7 +171,7 @@ class Snippets(unittest.TestCase):
         try:
             import requests  # noqa: F401, PLC0415
         except ImportError:
-            self.fail(f"{sys.executable} has no `requests`; scripts/install-packages test installs it (python3-requests)")
+            self.fail(f"{sys.executable} has no `requests`; scripts/install-packages all-tests installs it (python3-requests)")
         printed = self.run_here(sys.executable, "-c", self.here((SNIPPETS / "dynamo_stream.py").read_text()))
         self.assertTrue(printed.strip())
 

@@ -1,5 +1,6 @@
 #include "tests/kernels/device_case.hpp"
 
+#include "tests/support/samples.hpp"
 #include "tests/support/shared_library.hpp"
 
 #include <algorithm>
@@ -106,6 +107,8 @@ std::vector<float> DeviceCase::download_rows(const kernels::Activations& activat
 }
 
 std::vector<kernels::PlanFamily> all_families() {
+    if (runs_once())
+        return {kernels::natural_family(gpu().device.profile())};
     return {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd, kernels::PlanFamily::intel,
             kernels::PlanFamily::lavapipe};
 }

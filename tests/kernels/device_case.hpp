@@ -64,7 +64,8 @@ private:
     std::vector<Memory> memories_;
 };
 
-/// Every family; plans for a family that the device cannot run (lanes on narrow subgroups) fall back.
+/// Every family, or with runs_once() that of the device; plans for a family that the device cannot run (lanes
+/// on narrow subgroups) fall back.
 std::vector<kernels::PlanFamily> all_families();
 
 /// Numbers in [-1, 1), the same with every standard library.

@@ -17,12 +17,12 @@ using namespace etna::test;
 // Draft heads (DeepSeek-V3, arXiv 2412.19437, 2.2) against the CPU twin, and without effect on samples.
 namespace {
 
-constexpr uint32_t vocabulary = 200;
+constexpr uint32_t drafted_vocabulary = 200;
 
 RandomModelOptions with_head(RandomArchitecture architecture) {
     return {.architecture = architecture,
             .layers = 3,
-            .vocabulary = vocabulary,
+            .vocabulary = drafted_vocabulary,
             .rotated = 8,
             .delta_key_dim = 20,
             .delta_value_dim = 12,
@@ -42,7 +42,7 @@ std::vector<HeadModel> head_models() {
     half.own_draft_ends = true;
     half.predicting_layers = 2; // the second is ignored
     RandomModelOptions tiled = tiled_model(RandomArchitecture::qwen35, WeightFormat::q8_0);
-    tiled.vocabulary = vocabulary;
+    tiled.vocabulary = drafted_vocabulary;
     tiled.predicting_layers = 1;
     RandomModelOptions latent_head = with_head(RandomArchitecture::deepseek2);
     latent_head.rotated = 0;
@@ -140,9 +140,9 @@ private:
 
 std::vector<Script> scripts() {
     return {
-        {.tokens = random_tokens(50, vocabulary, 1), .prompt = 45, .chunk = 17},
-        {.tokens = random_tokens(12, vocabulary, 2), .prompt = 1},
-        {.tokens = random_tokens(37, vocabulary, 3), .prompt = 37, .chunk = 7},
+        {.tokens = random_tokens(50, drafted_vocabulary, 1), .prompt = 45, .chunk = 17},
+        {.tokens = random_tokens(12, drafted_vocabulary, 2), .prompt = 1},
+        {.tokens = random_tokens(37, drafted_vocabulary, 3), .prompt = 37, .chunk = 7},
     };
 }
 

@@ -23,7 +23,7 @@ constexpr uint32_t answer_tokens = 6;
 constexpr uint32_t page_tokens = 32;
 constexpr double long_tolerance = 2e-3; ///< that of reference_test.cpp for an F32 cache
 
-uint32_t long_context() {
+uint32_t longest_context() {
     return runs_whole_products() ? 32768 : 2304;
 }
 
@@ -37,7 +37,7 @@ RandomModelOptions long_model(RandomArchitecture architecture, uint32_t layers) 
             .head_dim = 16,
             .feed_forward = 32,
             .vocabulary = long_vocabulary,
-            .context = long_context(),
+            .context = longest_context(),
             .window = 300,
             .latent_rank = 32,
             .query_rank = 0,
@@ -161,11 +161,11 @@ TEST_CASE("the end of a prompt as long as the context is the twin's", "[device]"
     ModelCase model(random_model(tested.options),
                     {.family = {},
                      .cache = {.keys = kernels::CacheFormat::f32, .values = kernels::CacheFormat::f32},
-                     .pages = long_context() / page_tokens + 2});
+                     .pages = longest_context() / page_tokens + 2});
     const engine::Limits& limits = model.executor().limits();
-    REQUIRE(limits.context_tokens == long_context()); // the file's, because none was requested
+    REQUIRE(limits.context_tokens == longest_context()); // the file's, because none was requested
     LongRunner runner(model.executor());
-    const std::vector<TokenId> prompt = random_tokens(long_context() - answer_tokens, long_vocabulary, 50);
+    const std::vector<TokenId> prompt = random_tokens(longest_context() - answer_tokens, long_vocabulary, 50);
     const LongAnswer answer = runner.run(prompt);
     CHECK(answer.cached_tokens == 0);
     check_answer(model.twin(), prompt, answer);

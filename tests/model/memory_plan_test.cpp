@@ -59,7 +59,7 @@ void check_used(const engine::MemoryPlan& plan, const vk::AllocatedMemory& memor
     check_near(plan.used_bytes(MemoryPlace::host), memory.host.used_bytes);
 }
 
-RandomModelOptions model_of(RandomArchitecture architecture) {
+RandomModelOptions planned_model(RandomArchitecture architecture) {
     return {.architecture = architecture,
             .layers = 4,
             .context = 65536,
@@ -73,7 +73,7 @@ RandomModelOptions model_of(RandomArchitecture architecture) {
 
 TEST_CASE("a memory plan matches the later allocations", "[device]") {
     for (const RandomArchitecture architecture : all_random_architectures) {
-        const Bytes bytes = random_model(model_of(architecture));
+        const Bytes bytes = random_model(planned_model(architecture));
         const auto file = gguf::File::parse(bytes, "test model");
         REQUIRE(file);
         const FreshDevice fresh;
@@ -93,7 +93,7 @@ TEST_CASE("a memory plan matches the later allocations", "[device]") {
 
 TEST_CASE("a plan of memory has the blocks that an empty device then takes", "[device]") {
     for (const uint32_t contexts : {1U, 40U}) {
-        RandomModelOptions options = model_of(RandomArchitecture::gemma3);
+        RandomModelOptions options = planned_model(RandomArchitecture::gemma3);
         options.vocabulary = 20000; // two matrices of 5 MB, logits of 5 MB
         const Bytes bytes = random_model(options);
         const auto file = gguf::File::parse(bytes, "test model");
@@ -109,7 +109,7 @@ TEST_CASE("a plan of memory has the blocks that an empty device then takes", "[d
 }
 
 TEST_CASE("the error for a model that does not fit gives its memory in Q4_K_M if that fits") {
-    RandomModelOptions options = model_of(RandomArchitecture::llama);
+    RandomModelOptions options = planned_model(RandomArchitecture::llama);
     options.vocabulary = 100000; // two matrices of 26 MB in F32
     const Bytes bytes = random_model(options);
     const auto file = gguf::File::parse(bytes, "m.gguf");
@@ -135,7 +135,7 @@ namespace {
 /// Six layers, five of them with stacks of 8 experts, two of which a token chooses; about 2 MiB a layer in
 /// F16.
 RandomModelOptions mixture() {
-    RandomModelOptions options = model_of(RandomArchitecture::glm4moe);
+    RandomModelOptions options = planned_model(RandomArchitecture::glm4moe);
     options.layers = 6;
     options.dense_layers = 1;
     options.embedding = 256;
@@ -272,7 +272,7 @@ TEST_CASE("a model takes at most memory_bytes_max, on the device and in host mem
 }
 
 TEST_CASE("memory does not cut a context below context_tokens_min") {
-    RandomModelOptions options = model_of(RandomArchitecture::llama);
+    RandomModelOptions options = planned_model(RandomArchitecture::llama);
     options.context = 4096;
     const Bytes bytes = random_model(options);
     const auto file = gguf::File::parse(bytes, "m.gguf");

@@ -175,6 +175,8 @@ std::vector<double> probabilities(const auto& logits) {
 std::vector<kernels::PlanFamily> families_of(std::size_t index) {
     if (runs_whole_products())
         return {all_families.begin(), all_families.end()};
+    if (runs_once())
+        return {kernels::natural_family(gpu().device.profile())};
     constexpr std::size_t gpu_families = all_families.size() - 1;
     return {all_families[index % gpu_families], kernels::PlanFamily::lavapipe};
 }

@@ -25,7 +25,7 @@ ReferenceModel load(const test::RandomModelOptions& options) {
     return std::move(*model);
 }
 
-double largest_difference(View a, View b) {
+double state_difference(View a, View b) {
     REQUIRE(a.size() == b.size());
     double largest = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -78,7 +78,7 @@ TEST_CASE("a fork does not change the original cache, and truncating removes ent
         CHECK(cache.entries() == 6);
         CHECK(fork.entries() == 7);
         CHECK(model.forward(ten_tokens[6], 6, 6, cache) == straight[6]);
-        CHECK(largest_difference(other, straight[6]) > 0.01);
+        CHECK(state_difference(other, straight[6]) > 0.01);
         if (test::is_recurrent(architecture))
             continue; // a copy of an earlier cache serves instead
 
@@ -102,9 +102,9 @@ TEST_CASE("logits depend on relative positions alone") {
         Cache shifted = model.make_cache();
         Cache stretched = model.make_cache();
         for (uint32_t i = 0; i < ten_tokens.size(); ++i) {
-            CHECK(largest_difference(model.forward(ten_tokens[i], i, i + 1000, shifted), straight[i]) < 1e-9);
+            CHECK(state_difference(model.forward(ten_tokens[i], i, i + 1000, shifted), straight[i]) < 1e-9);
             const double difference =
-                largest_difference(model.forward(ten_tokens[i], i, 3 * i, stretched), straight[i]);
+                state_difference(model.forward(ten_tokens[i], i, 3 * i, stretched), straight[i]);
             CHECK((i == 0 || (has_rotation ? difference > 1e-3 : difference == 0)));
         }
     }
@@ -114,9 +114,9 @@ TEST_CASE("a narrower cache is a little off, the narrower the more") {
     const ReferenceModel model = load({.tokenizer = test::RandomTokenizer::none});
     const Vector exact = model.run(ten_tokens).back();
     const double f32 =
-        largest_difference(model.run(ten_tokens, {CacheElement::f32, CacheElement::f32}).back(), exact);
+        state_difference(model.run(ten_tokens, {CacheElement::f32, CacheElement::f32}).back(), exact);
     const double f16 =
-        largest_difference(model.run(ten_tokens, {CacheElement::f16, CacheElement::f16}).back(), exact);
+        state_difference(model.run(ten_tokens, {CacheElement::f16, CacheElement::f16}).back(), exact);
     CHECK(f32 > 0);
     CHECK(f32 < 1e-5);
     CHECK(f16 > f32);
@@ -134,7 +134,7 @@ TEST_CASE("qwen3 normalises queries and keys, so that their scale does not matte
         const auto scaled = try_load(bytes);
         REQUIRE(scaled.has_value());
         const double difference =
-            largest_difference(plain->run(ten_tokens).back(), scaled->run(ten_tokens).back());
+            state_difference(plain->run(ten_tokens).back(), scaled->run(ten_tokens).back());
         CAPTURE(difference);
         CHECK((architecture == test::RandomArchitecture::qwen3 ? difference < 1e-6 : difference > 0.01));
     }
@@ -145,7 +145,7 @@ TEST_CASE("the types of weights are distinguished") {
     const Vector f32 = load(options).run(ten_tokens).back();
     for (const auto format : {test::WeightFormat::f16, test::WeightFormat::bf16, test::WeightFormat::q8_0}) {
         options.matrices = format;
-        const double difference = largest_difference(load(options).run(ten_tokens).back(), f32);
+        const double difference = state_difference(load(options).run(ten_tokens).back(), f32);
         CAPTURE(static_cast<int>(format), difference);
         CHECK(difference > 0);
         CHECK(difference <

@@ -14,6 +14,13 @@ inline bool runs_whole_products() {
     return value != nullptr && std::string_view(value) == "1";
 }
 
+/// True with ETNA_TEST_QUICK=1, which `scripts/test` without --all sets: each kernel and each model runs
+/// once, with the plans of this device.
+inline bool runs_once() {
+    const char* value = std::getenv("ETNA_TEST_QUICK");
+    return value != nullptr && std::string_view(value) == "1";
+}
+
 /// Values of one factor for combination number `index` of the others: all of them in a full product, one of
 /// them, round-robin, in a sample.
 template <class Values>

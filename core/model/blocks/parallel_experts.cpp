@@ -19,8 +19,8 @@ Config with_experts_norm(Config config) {
 }
 
 /// A norm of all rows.
-kernels::RmsNorm norm_of(const Recording& recording, const kernels::Activations& input, vk::Range weight,
-                         float epsilon, const kernels::Activations& output, kernels::Store store) {
+kernels::RmsNorm branch_norm(const Recording& recording, const kernels::Activations& input, vk::Range weight,
+                             float epsilon, const kernels::Activations& output, kernels::Store store) {
     return {.input = input,
             .output = output,
             .weight = weight,
@@ -65,13 +65,13 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     };
     using enum kernels::Store;
 
-    record_one(norm_of(recording, activations.residual, block.router_norm, epsilon, branches, replace));
+    record_one(branch_norm(recording, activations.residual, block.router_norm, epsilon, branches, replace));
     record_norm(recording, block.dense.norm, reads_halves(block.dense));
     record_gate_and_up(recording, block.dense);
     record_routing(recording, block.experts, branches);
     const kernels::Activations product = record_product(recording, block.dense);
     kernels::RmsNorm input =
-        norm_of(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
+        branch_norm(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
     input.halves = reads_halves(block.experts);
     record_one(input);
     const auto groups = record_groups(recording, block.experts);
@@ -79,13 +79,14 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     record_linear(recording, block.dense.down.weights, product, branches, replace);
     record_inner(recording, block.experts, groups);
     recorder.barrier();
-    record_one(norm_of(recording, branches, *block.dense.down.post_norm.weight, epsilon, branches, replace));
+    record_one(
+        branch_norm(recording, branches, *block.dense.down.post_norm.weight, epsilon, branches, replace));
     record_sum(recording, block.experts, groups, hidden, replace);
     recorder.barrier();
-    record_one(norm_of(recording, hidden, block.experts_norm, epsilon, branches, add));
+    record_one(branch_norm(recording, hidden, block.experts_norm, epsilon, branches, add));
     recorder.barrier();
-    kernels::RmsNorm output = norm_of(recording, branches, *block.post_norm.weight, block.post_norm.epsilon,
-                                      activations.residual, add);
+    kernels::RmsNorm output = branch_norm(recording, branches, *block.post_norm.weight,
+                                          block.post_norm.epsilon, activations.residual, add);
     output.scale = block.post_norm.scale;
     record_one(output);
 }
