@@ -28,8 +28,8 @@ using PlanReader = std::function<void(const engine::DevicePlan& plan, const engi
 /// counts what this one has allocated.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
                                                     const ExecutorOptions& options,
-                                                    std::shared_ptr<DeviceClient> client,
-                                                    Checks checks, const PlanReader& planned) {
+                                                    std::shared_ptr<DeviceClient> client, Checks checks,
+                                                    const PlanReader& planned) {
     std::optional<kernels::PlanFamily> plan_as;
     if (!options.plan_as.empty()) {
         plan_as = kernels::plan_family_named(options.plan_as);
@@ -55,7 +55,8 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
 Result<std::shared_ptr<vk::Instance>> Runtime::instance() {
     const std::scoped_lock lock(mutex_);
     if (instance_ == nullptr) {
-        ETNA_TRY(instance_, vk::Instance::create(checks_ == Checks::on ? vk::Validation::on : vk::Validation::off));
+        ETNA_TRY(instance_,
+                 vk::Instance::create(checks_ == Checks::on ? vk::Validation::on : vk::Validation::off));
     }
     return instance_;
 }

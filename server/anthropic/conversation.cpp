@@ -186,7 +186,7 @@ private:
         is_open_ = false; // text after a result starts a new message
     }
 
-    /// Of a call in a history, the id may be missing, and the input may be whatever the model wrote.
+    /// Of a call in a history, the id may be missing, and the input may be any text of the model.
     void read_call(Fields& block) {
         block.require("name");
         const std::string id = block.text("id").value_or("");

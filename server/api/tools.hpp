@@ -64,8 +64,8 @@ Json function_definition(const std::string& name, const std::optional<std::strin
 /// Returns the function that represents a custom tool. `input`: the schema of its text.
 Json custom_function(const std::string& name, const std::optional<std::string>& description, Json input);
 
-/// Returns the arguments of a call in the history as JSON text; a string is what the model wrote, and stays
-/// as it is. Null, or a null pointer: no arguments.
+/// Returns the arguments of a call in the history as JSON text; a string is the model's own text, and
+/// unchanged. Null, or a null pointer: no arguments.
 std::string history_arguments(const Json* arguments);
 
 /// Wraps a custom tool's input in JSON function arguments with one member, `input`.

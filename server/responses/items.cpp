@@ -81,7 +81,7 @@ void check_message(Fields& item) {
     item.require("content");
 }
 
-/// Of a call in a history, the id may be missing, and the arguments may be whatever the model wrote.
+/// Of a call in a history, the id may be missing, and the arguments may be any text of the model.
 void check_call(Fields& item) {
     require_text(item, "name");
     item.text("call_id");
