@@ -88,6 +88,13 @@ void check_models(const std::vector<NamedModel>& models) {
 
 } // namespace
 
+TEST_CASE("one model of each kind of layer agrees with the twin", "[device][.quick]") {
+    const auto family = kernels::natural_family(gpu().device.profile());
+    for (const auto& kind :
+         {models(), windowed_models(), recurrent_models(), expert_models(), latent_models()})
+        check_model(kind.front(), family);
+}
+
 TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") {
     check_models(models());
 }
