@@ -96,7 +96,8 @@ bool renders_system(const ChatTemplate& chat_template, ContentForm form) {
     return contains(prompt, system_word) && contains(prompt, user_word);
 }
 
-/// Whether such a message changes the beginning of the prompt, so that nothing cached of it can be used.
+/// Whether a system message after other turns is rendered before them: it would change the start of the
+/// prompt, and no later token of it would be in the cache.
 bool moves_late_system(const ChatTemplate& chat_template, ContentForm form) {
     const Value answer = Value::dict({{"role", "assistant"}, {"content", content(text_word, form)}});
     const Value system = Value::dict({{"role", "system"}, {"content", content(system_word, form)}});
