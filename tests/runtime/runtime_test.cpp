@@ -94,6 +94,15 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_device(VkQueue, uint32_t, const VkSubmitInfo
 
 } // namespace
 
+TEST_CASE("the engine verifies its steps if the runtime checks them, and only then") {
+    for (const auto checks : {runtime::Checks::off, runtime::Checks::on}) {
+        Runtime runtime(checks);
+        const auto loaded = load(runtime, first_file());
+        REQUIRE(loaded.has_value());
+        CHECK(loaded->executor->limits().verifies_steps == (checks == runtime::Checks::on));
+    }
+}
+
 TEST_CASE("a model loads while another generates, and both answer as if alone") {
     const std::vector<TokenId> first_tokens = tokens_alone(first_file());
     const std::vector<TokenId> second_tokens = tokens_alone(second_file());
