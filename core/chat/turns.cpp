@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -129,10 +131,11 @@ void complete_ids(std::vector<Turn>& messages) {
     for (Turn& message : messages) {
         if (!message.calls.empty())
             open.clear();
+        std::set<std::string> ids; // of the message's calls
         for (TurnCall& call : message.calls) {
             ++calls;
             const std::string written_id = call.id;
-            if (call.id.empty() || std::ranges::find(open, call.id, &OpenCall::id) != open.end())
+            if (call.id.empty() || !ids.insert(call.id).second)
                 call.id = fmt::format("call{:05}", calls);
             open.push_back({call.id, written_id, call.name});
         }

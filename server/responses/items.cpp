@@ -5,6 +5,7 @@
 #include "server/ids.hpp"
 
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -188,23 +189,28 @@ Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind, cons
 /// Gives an id to each call without one, and to a result without one that of the first call that has no
 /// result.
 void complete_call_ids(Fields& fields, std::string_view name, Json& items) {
-    std::vector<std::string> open;
+    std::set<std::string> answered; // ids that results name
+    for (const Json& item : items) {
+        if (item["type"].get_ref<const std::string&>().ends_with("_output"))
+            answered.insert(item.value("call_id", ""));
+    }
+    std::deque<std::string> open;
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json& item = items[i];
-        const std::string type = item["type"];
+        const std::string& type = item["type"].get_ref<const std::string&>();
         const bool has_id = !item.value("call_id", "").empty();
         if (type.ends_with("_call")) {
             if (!has_id)
                 item["call_id"] = new_id("call_");
-            open.push_back(item["call_id"]);
-        } else if (type.ends_with("_output") && has_id) {
-            std::erase(open, item["call_id"].get<std::string>());
-        } else if (type.ends_with("_output") && open.empty()) {
-            return fields.refuse(fmt::format("{}[{}].call_id", name, i), "is required",
-                                 "missing_required_parameter");
-        } else if (type.ends_with("_output")) {
+            if (!has_id || !answered.contains(item["call_id"].get<std::string>()))
+                open.push_back(item["call_id"]);
+        } else if (type.ends_with("_output") && !has_id) {
+            if (open.empty()) {
+                return fields.refuse(fmt::format("{}[{}].call_id", name, i), "is required",
+                                     "missing_required_parameter");
+            }
             item["call_id"] = open.front();
-            open.erase(open.begin());
+            open.pop_front();
         }
     }
 }
