@@ -271,8 +271,10 @@ class OneOfTwoClients(unittest.TestCase):
                 time.sleep(0.05)
                 short = request(server.port, light, "GET", f"/v1/batches/{short['id']}")[1]
             self.assertEqual(short["request_counts"], {"total": 4, "completed": 4, "failed": 0})
-            for batch in long:
-                self.assertEqual(request(server.port, heavy, "GET", f"/v1/batches/{batch['id']}")[1]["status"], "in_progress")
+            statuses = [request(server.port, heavy, "GET", f"/v1/batches/{batch['id']}")[1]["status"] for batch in long]
+            self.assertIn("in_progress", statuses)
+            # One owner's batches take turns at the threads, so one of them may not have begun.
+            self.assertLessEqual(set(statuses), {"validating", "in_progress"})
         finally:
             server.stop()
 
