@@ -244,6 +244,7 @@ void add_responses(std::vector<Route>& routes) {
         {{"POST", "/responses", "creates a response", responses::create},
          {"POST", "/responses/input_tokens", "counts the input tokens of a response", responses::count_input},
          {"POST", "/responses/compact", "compacts a conversation into one item", responses::compact},
+         {"POST", "/responses/{id}/control", "ends the reasoning of a running response", responses::control},
          {"POST", "/responses/{id}/cancel", "cancels a background response", responses::cancel},
          {"GET", "/responses/{id}/input_items", "lists the input items of a response", responses::list_input},
          {"GET", "/responses/{id}", "returns a response or its events", responses::show},
@@ -258,6 +259,9 @@ void add_stored_chats(std::vector<Route>& routes) {
     add_everywhere(routes, "input_tokens", // first, because the {id} of the next route would match it
                    {{"POST", "/chat/completions/input_tokens", "counts the input tokens of a chat",
                      openai::count_chat}});
+    add_everywhere(routes, "control",
+                   {{"POST", "/chat/completions/control", "ends the reasoning of a running answer",
+                     openai::control_chat}});
     add_everywhere(
         routes, "stored_chats",
         {{"GET", "/chat/completions", "lists the stored chats", openai::list_chats},

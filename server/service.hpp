@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/store/pull.hpp"
 #include "server/access.hpp"
+#include "server/api/reasoning_control.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/running_answers.hpp"
 #include "server/kv_events/publisher.hpp"
@@ -79,6 +80,7 @@ struct Service {
     std::atomic<ServiceState> state{ServiceState::loading};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers are truncated
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
+    api::ReasoningControls reasoning_controls = {};
     /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };

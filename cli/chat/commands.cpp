@@ -165,6 +165,18 @@ Result<ChatStep> set(ChatState& state, const std::string& argument) {
     return ChatStep::proceed;
 }
 
+Result<ChatStep> think(ChatState& state, const std::string& /*argument*/) {
+    ETNA_CHECK(state.settings.set("think", ""));
+    state.diagnostics.note("the model thinks before its next answers, if its template has a switch for that");
+    return ChatStep::proceed;
+}
+
+Result<ChatStep> no_think(ChatState& state, const std::string& /*argument*/) {
+    ETNA_CHECK(state.settings.set("no-think", ""));
+    state.diagnostics.note("the model answers without thinking");
+    return ChatStep::proceed;
+}
+
 Result<ChatStep> show(ChatState& state, const std::string& argument) {
     ETNA_TRY(const auto lines, lines_of(argument, state));
     for (const std::string& line : lines)
@@ -322,6 +334,8 @@ constexpr std::array all_chat_commands = {
     ChatCommand{"/help", "", "list these commands", help, {"/?"}},
     ChatCommand{"/set", "[NAME VALUE]",
                 "change a setting, such as temp or max-tokens, or list those that are set", set},
+    ChatCommand{"/think", "", "let the model think before its answers", think},
+    ChatCommand{"/nothink", "", "let the model answer without thinking", no_think, {"/no_think"}},
     ChatCommand{"/show", "[WHAT]", "show the state; or messages, system, tools, template, prompt", show},
     ChatCommand{"/system", "[TEXT]", "set the system message, or remove it", system},
     ChatCommand{"/clear", "", "clear the conversation, except the system message", clear},

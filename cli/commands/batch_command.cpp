@@ -47,6 +47,7 @@ struct BatchOptions {
     std::chrono::seconds grace{30};
     grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
     generate::StopScope stop_scope = generate::StopScope::content;
+    std::optional<generate::ReasoningLimit> reasoning_limit = {};
 };
 
 constexpr uint32_t answers_at_once_max = 256;
@@ -143,7 +144,8 @@ constexpr std::array batch_rows = {
 
 constexpr auto batch_table = in_category(Category::output, batch_rows);
 constexpr std::array batch_answer_options = {chat_template_option, json_whitespace_option,
-                                             stop_in_reasoning_option};
+                                             stop_in_reasoning_option, reasoning_budget_option,
+                                             reasoning_budget_message_option};
 constexpr std::array batch_help = {help_option, help_all_option};
 
 constexpr std::array batch_codes = {
@@ -218,6 +220,7 @@ Result<BatchOptions> validate_batch(const Command& command, const TypedArguments
     options.retries = retries.value_or(options.retries);
     ETNA_TRY(options.json_spacing, read_json_spacing(values));
     ETNA_TRY(options.stop_scope, read_stop_scope(values));
+    ETNA_TRY(options.reasoning_limit, read_reasoning_limit(values));
     ETNA_TRY(const auto grace_s, values.integer("grace"));
     options.grace = grace_s ? std::chrono::seconds(*grace_s) : options.grace;
     ETNA_TRY(const auto line_bytes, values.size_bytes("line-max"));
@@ -234,6 +237,10 @@ server::ServiceOptions service_options(const BatchOptions& options) {
     service.answers_at_once = options.model.executor.sequences_max;
     service.limits.json_spacing = options.json_spacing;
     service.limits.stop_scope = options.stop_scope;
+    if (options.reasoning_limit) {
+        service.limits.reasoning_budget = options.reasoning_limit->tokens_max;
+        service.limits.reasoning_budget_message = options.reasoning_limit->message;
+    }
     return service;
 }
 

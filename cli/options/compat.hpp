@@ -125,7 +125,6 @@ inline constexpr std::array compat_answer = {
     missing("--samplers, --sampling-seq, --sampler-seq, --mirostat, --mirostat-lr, "
             "--mirostat-ent, --dynatemp-range, --dynatemp-exp, --adaptive-target",
             fixed_order),
-    missing("--reasoning-budget", "--no-think is a budget of 0; --think sets no limit"),
     missing("--chat-template-kwargs",
             "use --think and --no-think, the switches of templates; a --messages file may contain "
             "chat_template_kwargs"),
@@ -193,7 +192,7 @@ inline constexpr std::array compat_serve = {
             "--presence-penalty, --frequency-penalty, --xtc-probability, --dry-multiplier, "
             "-r, --grammar, --grammar-file, -j, -jf, --json-schema, "
             "--json-schema-file, -sys, --system-prompt, --chat-template-kwargs, "
-            "--reasoning-budget, -p, --prompt, -f, --file",
+            "-p, --prompt, -f, --file",
             set_in_request),
     missing("--ignore-eos", set_in_request, CompatValue::none),
     no_effect("--embedding, --embeddings", "POST /v1/embeddings embeds texts with every model",

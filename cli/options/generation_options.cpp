@@ -95,6 +95,8 @@ constexpr std::array conversation_table = {
     Option{.name = "no-think",
            .description = "let the model answer without thinking",
            .brief = "let the model answer without thinking"},
+    reasoning_budget_option,
+    reasoning_budget_message_option,
     Option{.name = "parse-special",
            .description =
                "read the names of control tokens in messages, such as <|im_end|>, as these tokens; "
@@ -353,6 +355,14 @@ Result<generate::StopScope> read_stop_scope(const OptionValues& values) {
     return in_reasoning ? generate::StopScope::all_text : generate::StopScope::content;
 }
 
+Result<std::optional<generate::ReasoningLimit>> read_reasoning_limit(const OptionValues& values) {
+    ETNA_TRY(const auto tokens, values.integer("reasoning-budget"));
+    if (!tokens)
+        return std::optional<generate::ReasoningLimit>();
+    return std::optional(generate::ReasoningLimit{
+        .tokens_max = tokens, .message = values.text("reasoning-budget-message").value_or("")});
+}
+
 Result<grammar::JsonSpacing> read_json_spacing(const OptionValues& values) {
     ETNA_TRY(const auto name, values.choice("json-whitespace"));
     const auto& names = grammar::json_spacings;
@@ -407,6 +417,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     options.speculation = drafts.overrides;
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
+    ETNA_TRY(options.reasoning_limit, read_reasoning_limit(values));
     ETNA_TRY(const bool parses_special, values.flag("parse-special"));
     if (parses_special)
         options.spelled_tokens = chat::SpelledTokens::all;
@@ -442,6 +453,7 @@ Result<generate::Request> request_for(const GenerationOptions& options, const ge
     request.stop = options.stop;
     request.stop_scope = options.stop_scope;
     request.json_spacing = options.json_spacing;
+    request.reasoning = options.reasoning_limit;
     request.grammar = options.grammar;
     request.has_strict_tools = options.has_strict_tools;
     request.has_lenient_tools = options.has_lenient_tools;

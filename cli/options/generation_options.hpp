@@ -73,6 +73,7 @@ struct GenerationOptions {
     chat::Thinking thinking = chat::Thinking::template_default;
     chat::SpelledTokens spelled_tokens = chat::SpelledTokens::user_defined; ///< in messages
     ShowReasoning reasoning = ShowReasoning::on_terminal;
+    std::optional<generate::ReasoningLimit> reasoning_limit = {};
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;
     std::chrono::seconds tool_time_limit{0}; ///< per call; 0: no limit
@@ -117,6 +118,24 @@ constexpr Option stop_in_reasoning_option = {
                    "content alone"};
 /// Its value.
 Result<generate::StopScope> read_stop_scope(const OptionValues& values);
+
+/// --reasoning-budget and its message, which every command that generates has.
+constexpr Option reasoning_budget_option = {
+    .name = "reasoning-budget",
+    .value = "N",
+    .kind = Kind::integer,
+    .range = {0, int32_max},
+    .default_text = "no limit",
+    .absence = "-1",
+    .description = "close the model's reasoning after N tokens, so that the answer follows; 0: at once",
+    .brief = "limit the reasoning to N tokens"};
+constexpr Option reasoning_budget_message_option = {
+    .name = "reasoning-budget-message",
+    .value = "TEXT",
+    .kind = Kind::text,
+    .description = "text added to reasoning that its budget ends, such as \"I will answer now.\""};
+/// Their values; empty: no limit.
+Result<std::optional<generate::ReasoningLimit>> read_reasoning_limit(const OptionValues& values);
 
 /// --json-whitespace, which every command that generates has.
 constexpr Option json_whitespace_option = {

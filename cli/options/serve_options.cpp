@@ -8,6 +8,7 @@
 #include "cli/options/search_options.hpp"
 #include "cli/options/store_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/printable.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/duration.hpp"
@@ -19,8 +20,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -28,6 +31,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -216,6 +220,13 @@ constexpr std::array server_rows = {
     Option{.name = "tools-strict", .description = tools_strict_text},
     json_whitespace_option,
     stop_in_reasoning_option,
+    reasoning_budget_option,
+    reasoning_budget_message_option,
+    Option{.name = "effort-budgets",
+           .value = "EFFORT=N,...",
+           .kind = Kind::text,
+           .description = "limit the reasoning to N tokens for requests of these efforts: "
+                          "low=1024,medium=4096,high=16384"},
     Option{.name = "prompt-max",
            .value = "N",
            .kind = Kind::integer,
@@ -351,6 +362,39 @@ Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
     return {};
 }
 
+/// Reads a list such as low=1024,high=16384. Errors: invalid_argument.
+Result<std::map<server::api::ReasoningEffort, uint32_t>> parse_effort_budgets(std::string_view list) {
+    namespace api = server::api;
+    std::map<api::ReasoningEffort, uint32_t> budgets;
+    while (!list.empty()) {
+        const std::string_view entry = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(entry.size() + 1, list.size()));
+        const std::size_t equals = std::min(entry.find('='), entry.size());
+        const auto* const effort =
+            std::find(api::effort_names.begin(), api::effort_names.end(), entry.substr(0, equals));
+        const std::string_view digits = entry.substr(std::min(equals + 1, entry.size()));
+        uint32_t tokens = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), tokens);
+        if (effort == api::effort_names.end() || digits.empty() || error != std::errc() ||
+            end != digits.data() + digits.size()) {
+            return invalid_argument(
+                fmt::format("--effort-budgets: cannot read {}", backquoted(entry)),
+                fmt::format("write EFFORT=TOKENS, with one of {}", fmt::join(api::effort_names, ", ")));
+        }
+        budgets[static_cast<api::ReasoningEffort>(effort - api::effort_names.begin())] = tokens;
+    }
+    return budgets;
+}
+
+Status read_reasoning_budgets(const OptionValues& values, server::api::RequestLimits& limits) {
+    ETNA_TRY(const auto limit, read_reasoning_limit(values));
+    if (limit)
+        limits.reasoning_budget = limit->tokens_max;
+    limits.reasoning_budget_message = values.text("reasoning-budget-message").value_or("");
+    ETNA_TRY(limits.effort_budgets, parse_effort_budgets(values.text("effort-budgets").value_or("")));
+    return {};
+}
+
 Status read_logging(const OptionValues& values, server::ServiceOptions& options) {
     ETNA_TRY(const bool as_json, values.flag("log-json"));
     options.log_format = as_json ? server::LogFormat::json : server::LogFormat::text;
@@ -427,6 +471,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     ETNA_TRY(options.service.limits.has_strict_tools, values.flag("tools-strict"));
     ETNA_TRY(options.service.limits.json_spacing, read_json_spacing(values));
     ETNA_TRY(options.service.limits.stop_scope, read_stop_scope(values));
+    ETNA_CHECK(read_reasoning_budgets(values, options.service.limits));
     ETNA_TRY(const auto request_s, values.integer("request-timeout"));
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));

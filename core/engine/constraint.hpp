@@ -46,6 +46,10 @@ public:
     /// true at once if nothing is slow.
     virtual bool prepare(Part /*part*/, const TimeSlice& /*slice*/) { return true; }
 
+    /// Whether allowed() may leave out tokens; constant from one accept() to the next, and known without
+    /// prepare(). If not, the next token is sampled without waiting for the constraint.
+    [[nodiscard]] virtual bool restricts() const { return true; }
+
     /// Returns the tokens that may come next. Called when the logits are available. Errors: specific to the
     /// constraint; they end the request.
     virtual Result<Allowed> allowed() = 0;

@@ -14,7 +14,7 @@ constexpr uint32_t skips_max = 63;
 
 Result<bool> ConstraintRunner::has_results(Sequence& sequence, Constraint::Part part) {
     ConstraintState& state = sequence.constraint_state;
-    if (sequence.constraint == nullptr)
+    if (!sequence.is_restricted())
         return true;
     if (state.job != nullptr) {
         if (!state.job->is_done())

@@ -34,7 +34,10 @@ bool DecodePlanner::can_generate(const Sequence& sequence) const {
     const uint32_t position = sequence.computed_tokens;
     const bool is_known = position < sequence.length();
     const bool has_input = is_known || (position < sequence.expected_length() && sequence.slot);
-    if (!is_known && drafts_.needs_all_tokens(sequence))
+    // A constraint may force the token after an unread one, but no row of an unread token's successor is
+    // wrong.
+    const bool is_far_ahead = sequence.constraint != nullptr && sequence.pending_samples > 1;
+    if (!is_known && (is_far_ahead || drafts_.needs_all_tokens(sequence)))
         return false;
     return has_input && builder_.has_output_for(sequence) && position + 1 < sequence.length_max;
 }

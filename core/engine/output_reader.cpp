@@ -23,6 +23,8 @@ Status OutputReader::read(Sequence& sequence, const PendingOutput& pending, cons
             emit(updates, sequence.id.request, answer, prompt_token);
         return {};
     }
+    if (position + 1 < sequence.length())
+        return {}; // the token was forced after the row was submitted
     ETNA_TRY(const bool has_tokens, constraints_.has_results(sequence, Constraint::Part::tokens));
     if (!has_tokens) {
         park(sequence, pending, output);
@@ -107,6 +109,7 @@ Status OutputReader::finish_or_force(Sequence& sequence, Updates& updates, Clock
         const auto token = ConstraintRunner::next_forced(sequence);
         if (!token)
             return {};
+        sequence.pending_samples = 0; // of rows in flight, for the position of this token
         sequence.append(*token);
         emit(updates, sequence.id.request, 0, TokenEvent{.token = *token});
     }
@@ -142,10 +145,8 @@ Status OutputReader::resume(Sequence& sequence, Updates& updates, Clock::time_po
     if (store_.find(id) == nullptr || sequence.constraint_state.waits || !sequence.constraint_state.parked)
         return {};
     const ConstraintState::Parked parked = *std::exchange(sequence.constraint_state.parked, std::nullopt);
-    if (parked.position + 1 < sequence.length()) { // its token was forced
-        --sequence.pending_samples;
-        return {};
-    }
+    if (parked.position + 1 < sequence.length())
+        return {}; // its token was forced
     return read(sequence, {.sequence = id, .position = parked.position}, parked.output, updates, now);
 }
 

@@ -118,8 +118,8 @@ struct Request {
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; empty: until the context is full
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty: none does
     uint32_t min_tokens = 0;                 ///< end tokens are banned before this many tokens
-    /// The constraint on the answer; null: none. Not shared with other requests. Its rows return all logits,
-    /// and each waits for the previous token.
+    /// The constraint on the answer; null: none. Not shared with other requests. While it restricts the
+    /// tokens, rows return all logits, and each waits for the previous token.
     std::shared_ptr<Constraint> constraint = {};
     /// Generation pauses while this many tokens are unread in the stream; the few already in flight still
     /// arrive, and prompt tokens count as well. 0: no limit.

@@ -170,6 +170,7 @@ struct Sequence {
     std::optional<Clock::time_point> first_token;
 
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
+    [[nodiscard]] bool is_restricted() const { return constraint != nullptr && constraint->restricts(); }
     [[nodiscard]] uint32_t expected_length() const { return length() + pending_samples; }
     [[nodiscard]] uint32_t drafts_in_flight() const { return draft_state ? draft_state->in_flight : 0; }
     [[nodiscard]] bool uses_draft_head() const { return draft_state && draft_state->options.uses_head; }

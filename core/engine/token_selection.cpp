@@ -27,7 +27,7 @@ Result<sampling::Context> context_of(const Sequence& sequence, uint32_t position
                                              .prompt_tokens = sequence.prompt_tokens},
                                  .logit_bias = sequence.bias_at(position),
                                  .dry_breakers = &sequence.dry_breakers};
-    if (sequence.constraint != nullptr) {
+    if (sequence.is_restricted()) {
         ETNA_TRY(const Constraint::Allowed allowed, sequence.constraint->allowed());
         if (!allowed.tokens.empty() && allowed.tokens.size() < divide_up(limits.vocabulary, 32U))
             return Error{ErrorKind::internal, "a constraint belongs to another vocabulary"};
@@ -61,7 +61,7 @@ std::vector<Candidate> top_of(const RowOutput& output, uint32_t count) {
 
 /// Whether the continuations of a hypothesis follow from the unmodified distribution.
 bool is_unchanged(const Sequence& sequence, uint32_t position) {
-    return sequence.constraint == nullptr && sequence.bias_at(position).empty() &&
+    return !sequence.is_restricted() && sequence.bias_at(position).empty() &&
            !sampling::changes_logits(sequence.sampling);
 }
 
@@ -80,7 +80,7 @@ OutputSpec output_spec_for(const Sequence& sequence, uint32_t position, const Li
             return {.output_kind = OutputKind::candidates, .candidates = first};
         return {.output_kind = OutputKind::logits, .candidates = top};
     }
-    if (sequence.constraint != nullptr)
+    if (sequence.is_restricted())
         return {.output_kind = OutputKind::logits, .candidates = top};
     const bool needs_no_top_k = parameters.temperature == 0;
     if (sequence.bias_at(position).empty() && sampling::is_plain(parameters) &&

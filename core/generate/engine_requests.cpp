@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 #include "core/generate/constraint.hpp"
 #include "core/generate/output_processor.hpp"
+#include "core/generate/reasoning_limit.hpp"
 #include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
 
@@ -29,6 +30,8 @@ Status check_choices(const Request& request) {
         return {};
     if (request.best_of)
         return refused("best_of and a beam search exclude each other");
+    if (request.reasoning)
+        return refused("a limit of the reasoning and a beam search exclude each other");
     engine::BeamOptions beams = *request.beams;
     beams.answers = request.choices;
     return engine::check(beams);
@@ -163,7 +166,10 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
     // Forced tokens have no log-probability, so nothing is forced if log-probabilities are reported or
     // compared.
     const bool may_force = !request.logprobs && !request.best_of;
-    const auto constraint = make_constraint(grammar, may_force ? &model.tokenizer() : nullptr);
+    auto constraint = make_constraint(grammar, may_force ? &model.tokenizer() : nullptr);
+    if (request.reasoning) {
+        ETNA_TRY(constraint, with_reasoning_limit(model, request, prompt, std::move(constraint)));
+    }
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
         all[choice].sampling.seed = sampler_seed(choice_seed(seed, choice));
         if (constraint != nullptr)

@@ -5,7 +5,9 @@ namespace etna::generate {
 bool can_shift(const Request& request) {
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     const bool has_tools = conversation != nullptr && !conversation->tools.empty();
-    return !request.grammar && !has_tools && !request.prompt_logprobs && !request.best_of && !request.beams;
+    const bool limits_reasoning = conversation != nullptr && request.reasoning;
+    return !request.grammar && !has_tools && !limits_reasoning && !request.prompt_logprobs &&
+           !request.best_of && !request.beams;
 }
 
 bool shortens_prompt(const Request& request) {

@@ -12,7 +12,10 @@
 #include "core/text/detokenizer.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -33,6 +36,20 @@ enum class MatchedStop : uint8_t { excluded, included };
 enum class StopScope : uint8_t {
     content,  ///< neither reasoning nor tool calls
     all_text, ///< also reasoning and tool calls, as the model writes them
+};
+
+/// Maximum length of ReasoningLimit::message.
+constexpr std::size_t reasoning_message_bytes_max = 4096;
+
+/// A limit on the reasoning of one answer to a conversation. At the limit the reasoning is closed by the
+/// markers of the model's syntax, and the answer follows. Reasoning that opens again is closed at once.
+struct ReasoningLimit {
+    /// Tokens of reasoning; 0: none. Empty: no limit.
+    std::optional<uint32_t> tokens_max = {};
+    /// Added to the reasoning before it is closed; without markers of the syntax.
+    std::string message = {};
+    /// Closes the reasoning at the next token once it is true, set by any thread; null: none.
+    std::shared_ptr<std::atomic<bool>> is_over = {};
 };
 
 /// A part of a prompt that mixes texts and tokens. Texts are tokenized one by one.
@@ -56,8 +73,8 @@ struct Request {
     std::optional<uint32_t> prompt_tokens_max;
     /// Shortens a prompt that is too long, and lets an answer continue when the context is full, up to the
     /// context that the model was trained for if there is no max_tokens. Without effect on answers with a
-    /// grammar, tools or prompt_logprobs, on best_of and on beams. Empty: such a prompt is an error, and the
-    /// answer ends.
+    /// grammar, tools, a limit of the reasoning or prompt_logprobs, on best_of and on beams. Empty: such a
+    /// prompt is an error, and the answer ends.
     std::optional<ContextShift> context_shift = {};
     int64_t now_unix_s = 0; ///< the current time for templates
     /// Borrowed: the tokens of the conversation's earlier turns, to which this turn is added; null: none. One
@@ -96,6 +113,8 @@ struct Request {
     uint64_t cache_salt = 0; ///< prompt cache entries are shared only among requests with the same salt
     uint64_t client = 0;     ///< client id: the engine is shared fairly among clients
     int32_t priority = 0;    ///< order among the client's requests: smaller numbers first
+    /// Excludes beams and a ContextShift of the answer. No effect without a conversation. Empty: no limit.
+    std::optional<ReasoningLimit> reasoning = {};
     /// Grammar of the answer, unless it calls tools; empty: unconstrained. Reasoning precedes it only if
     /// thinking is on, or if the template opens it and has no switch. An answer that ends before the grammar
     /// is complete was cut off (FinishReason::length, or a stop string).

@@ -96,6 +96,12 @@ std::size_t OutputMachine::undecided_bytes() const {
     return may_be_reread ? input_.from(retained_).size() : 0;
 }
 
+std::optional<OpenReasoning> OutputMachine::open_reasoning() const {
+    if (state_ != State::reasoning || reasoning_markers_.size() == 0)
+        return std::nullopt;
+    return OpenReasoning{.close = reasoning_markers_[0], .is_decided = input_.rest().empty()};
+}
+
 std::span<const Event> OutputMachine::push(std::string_view text) {
     out_.clear();
     input_.push(text);
@@ -517,6 +523,10 @@ std::span<const Event> Parser::finish(Ending ending) {
 
 std::string_view Parser::held_space() const {
     return machine_->held_space();
+}
+
+std::optional<OpenReasoning> Parser::open_reasoning() const {
+    return machine_->open_reasoning();
 }
 
 std::size_t Parser::undecided_bytes() const {

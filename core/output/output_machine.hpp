@@ -34,6 +34,7 @@ public:
     /// See Parser.
     [[nodiscard]] std::string_view held_space() const;
     [[nodiscard]] std::size_t undecided_bytes() const;
+    [[nodiscard]] std::optional<OpenReasoning> open_reasoning() const;
 
 private:
     OutputMachine(const OutputMachine&) = default; // see copy(): members refer to each other

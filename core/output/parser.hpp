@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -38,6 +39,12 @@ struct ParserOptions {
     bool mentions_answer_markers = false;
 };
 
+/// Reasoning that has no end yet.
+struct OpenReasoning {
+    std::string_view close; ///< the marker that ends it: the first, if several can; static
+    bool is_decided = true; ///< the text does not end in a possible part of a marker
+};
+
 /// Splits a model's streamed output into content, reasoning and calls. The events do not depend on chunk
 /// boundaries (adjacent events of one kind count as one). White space next to markers belongs to the
 /// protocol, except at the end of the last message. Two spans of content, or of reasoning, with something
@@ -65,6 +72,9 @@ public:
 
     /// Returns the number of bytes at the end of the text that may be content, and of which no event exists.
     [[nodiscard]] std::size_t undecided_bytes() const;
+
+    /// Returns the reasoning in which the text so far ends; empty outside of reasoning.
+    [[nodiscard]] std::optional<OpenReasoning> open_reasoning() const;
 
 private:
     explicit Parser(std::unique_ptr<OutputMachine> machine);

@@ -66,7 +66,9 @@ public:
                                      .stop_sequences = request.stop,
                                      .context_tokens = active.model()->context_tokens()},
                         thinking_seal(active));
-        return active.begin(std::move(parsed->call), neutral, is_cancelled);
+        ETNA_CHECK(active.begin(std::move(parsed->call), neutral, is_cancelled));
+        active.allow_control(id_);
+        return {};
     }
 
     ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {

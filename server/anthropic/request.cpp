@@ -3,6 +3,7 @@
 #include "server/anthropic/conversation.hpp"
 #include "server/anthropic/errors.hpp"
 #include "server/anthropic/tools.hpp"
+#include "server/api/reasoning_fields.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
@@ -42,9 +43,10 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
     api::read_operator_settings(fields, context.limits, request);
 }
 
-/// Without the member, the model does not think. A budget cannot be enforced: it is a hint of any size, and
-/// reported as ignored, as is an unknown display.
-ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) {
+/// Without the member, the model does not think. The budget may have any size. An unknown display is reported
+/// as ignored.
+ThinkingDisplay read_thinking(Fields& fields, const api::RequestLimits& limits,
+                              chat::Conversation& conversation, generate::Request& request) {
     conversation.thinking = chat::Thinking::off;
     const Json* const given = fields.object("thinking");
     if (given == nullptr)
@@ -53,13 +55,14 @@ ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) 
     thinking.require("type");
     const auto type = thinking.choice("type", {"enabled", "disabled", "adaptive"});
     using Limits = std::numeric_limits<int64_t>;
-    if (thinking.integer("budget_tokens", Limits::min(), Limits::max()))
-        thinking.note({"budget_tokens"});
+    const auto budget = thinking.integer("budget_tokens", Limits::min(), Limits::max());
     const auto display = thinking.hint("display", {"summarized", "omitted"});
     fields.adopt(thinking);
     if (type == 1U)
         return ThinkingDisplay::none;
     conversation.thinking = chat::Thinking::on;
+    if (budget)
+        api::limit_reasoning(request, limits, *budget);
     return display == 1U ? ThinkingDisplay::hidden : ThinkingDisplay::shown;
 }
 
@@ -154,8 +157,9 @@ ApiResult<MessagesRequest> read_messages_request(const Json& body, std::string_v
     fields.text("model");
     read_sampling(fields, purpose, context, request);
     read_messages(fields, seal, context.files, conversation);
-    parsed.display = read_thinking(fields, conversation);
+    parsed.display = read_thinking(fields, context.limits, conversation, request);
     const auto effort = read_output_config(fields, request);
+    api::apply_effort_budget(effort, context.limits, request);
     Tools tools = read_tools(fields);
     parsed.has_parallel_calls = tools.has_parallel_calls;
     conversation.calls = tools.has_parallel_calls ? chat::CallCount::any : chat::CallCount::one;

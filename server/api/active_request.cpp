@@ -199,6 +199,12 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     return {};
 }
 
+void ActiveRequest::allow_control(std::string_view id) const {
+    const auto& reasoning = generation_->request(0).reasoning;
+    if (reasoning && reasoning->is_over != nullptr)
+        service_->reasoning_controls.add(id, owner_, *reasoning);
+}
+
 ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const CancelPoll& is_cancelled) {
     adopt(call);
     const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();

@@ -109,6 +109,10 @@ public:
     ApiStatus begin(GenerationCall call, const sampling::Parameters& defaults,
                     const CancelPoll& is_cancelled);
 
+    /// Lets other requests of the client end the reasoning of its answers, if it asks for that. `id`: of the
+    /// answer, for the client. Precondition: begin() has succeeded.
+    void allow_control(std::string_view id) const;
+
     /// Returns the tokens of a call's only prompt without generating. Errors as begin().
     ApiResult<std::size_t> count_prompt(GenerationCall call, const CancelPoll& is_cancelled);
 

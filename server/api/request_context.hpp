@@ -4,11 +4,14 @@
 #include "core/sampling/parameters.hpp"
 #include "core/text/tokenizer.hpp"
 #include "server/api/file_texts.hpp"
+#include "server/api/reasoning_effort.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace etna::server::api {
 
@@ -28,6 +31,10 @@ struct RequestLimits {
     bool has_strict_tools = false;                 ///< see generate::Request, like the next two
     generate::StopScope stop_scope = generate::StopScope::content;
     grammar::JsonSpacing json_spacing = grammar::JsonSpacing::single;
+    std::optional<uint32_t> reasoning_budget =
+        {};                                    ///< tokens of reasoning, unless a request has another limit
+    std::string reasoning_budget_message = {}; ///< see generate::ReasoningLimit::message
+    std::map<ReasoningEffort, uint32_t> effort_budgets = {}; ///< tokens of reasoning for an effort
 };
 
 /// Facts about the server and the model for the reader of a request body.

@@ -1,6 +1,7 @@
 #include "server/api/sampling_fields.hpp"
 
 #include "core/sampling/history.hpp"
+#include "server/api/reasoning_fields.hpp"
 #include "server/api/structured_output.hpp"
 
 #include <algorithm>
@@ -70,7 +71,8 @@ std::optional<int64_t> read_seed(Fields& fields) {
 }
 
 /// Reads fields of `nvext`, for those absent at the root.
-void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request) {
+void read_nvext(Fields& fields, uint32_t vocabulary, const RequestLimits& limits,
+                generate::Request& request) {
     const Json* object = fields.object("nvext");
     if (object == nullptr)
         return;
@@ -88,6 +90,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
     if (greedy.value_or(greed.value_or(false)) && !overrides.temperature)
         overrides.temperature = 0.0F;
+    read_nvext_limit(fields, nvext, limits, request);
     nvext.accept({"annotations"});
     fields.adopt(nvext);
 }
@@ -186,13 +189,14 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);
     read_tokens(fields, vocabulary, request);
-    read_nvext(fields, vocabulary, request);
     read_operator_settings(fields, limits, request);
+    read_nvext(fields, vocabulary, limits, request);
     read_structure(fields, request);
     request.seed = read_seed(fields);
     request.choices = static_cast<uint32_t>(
         fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));
     read_beams(fields, context, request);
+    drop_operator_limit(fields, request);
     read_speculation(fields, request);
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;
@@ -260,6 +264,7 @@ void read_operator_settings(Fields& fields, const RequestLimits& limits, generat
     request.stop_scope = limits.stop_scope;
     if (const auto in_reasoning = fields.flag("stop_in_reasoning"))
         request.stop_scope = *in_reasoning ? generate::StopScope::all_text : generate::StopScope::content;
+    read_reasoning_limit(fields, limits, request);
 }
 
 int32_t read_priority(Fields& fields) {

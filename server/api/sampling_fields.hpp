@@ -33,7 +33,8 @@ bool read_length(Fields& fields, std::string_view name, int64_t min, generate::R
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request, const LengthMembers& lengths = {});
 
-/// Applies the operator's settings, and the members that override them in every API: `stop_in_reasoning`.
+/// Applies the operator's settings, and the members that override them in every API: `stop_in_reasoning`,
+/// and those of read_reasoning_limit().
 void read_operator_settings(Fields& fields, const RequestLimits& limits, generate::Request& request);
 
 /// Reads vLLM's `priority`: smaller numbers are served first; 0 if absent.

@@ -3,18 +3,10 @@
 #include "core/jinja/json_value.hpp"
 #include "server/json.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
 namespace etna::server::api {
-namespace {
-
-constexpr std::array<std::string_view, 7> effort_names = {"none", "minimal", "low", "medium",
-                                                          "high", "xhigh",   "max"};
-
-} // namespace
-
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name) {
     const auto effort = fields.hint(name, {effort_names.begin(), effort_names.end()});
     return effort ? std::optional(static_cast<ReasoningEffort>(*effort)) : std::nullopt;
@@ -44,7 +36,7 @@ void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effo
         conversation.thinking = chat::Thinking::on;
     }
     if (effort)
-        kwargs.emplace("reasoning_effort", effort_names.at(static_cast<std::size_t>(*effort)));
+        kwargs.emplace("reasoning_effort", name_of(*effort));
     for (const std::string_view name : {"enable_thinking", "thinking"}) { // explicit arguments win
         if (const Json value = kwargs.value(std::string(name), Json()); value.is_boolean())
             conversation.thinking = value == true ? chat::Thinking::on : chat::Thinking::off;

@@ -1,16 +1,13 @@
 #pragma once
 
 #include "core/chat/conversation.hpp"
+#include "server/api/reasoning_effort.hpp"
 #include "server/fields.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace etna::server::api {
-
-/// How much the model is asked to think, by the names of OpenAI's API.
-enum class ReasoningEffort : uint8_t { none, minimal, low, medium, high, xhigh, max };
 
 /// Empty if absent, or another word: that is without effect. Errors are recorded in `fields`.
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name);

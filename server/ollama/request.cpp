@@ -1,5 +1,6 @@
 #include "server/ollama/request.hpp"
 
+#include "server/api/reasoning_fields.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
@@ -37,14 +38,17 @@ void read_format(Fields& fields, generate::Request& request) {
 }
 
 /// Reads `think`: true, false or a level. If absent, the template decides.
-std::optional<std::string_view> read_thinking(Fields& fields, const api::RequestContext& context,
-                                              chat::Conversation& conversation) {
-    constexpr std::array<std::string_view, 4> levels = {"low", "medium", "high", "max"};
+std::optional<api::ReasoningEffort> read_thinking(Fields& fields, const api::RequestContext& context,
+                                                  chat::Conversation& conversation) {
+    using api::ReasoningEffort;
+    constexpr std::array levels = {ReasoningEffort::low, ReasoningEffort::medium, ReasoningEffort::high,
+                                   ReasoningEffort::max};
     const Json* const think = fields.any("think");
     if (think == nullptr)
         return std::nullopt;
-    const auto level =
-        think->is_string() ? std::ranges::find(levels, think->get_ref<const std::string&>()) : levels.end();
+    const auto level = std::ranges::find_if(levels, [&](ReasoningEffort one) {
+        return think->is_string() && think->get_ref<const std::string&>() == api::name_of(one);
+    });
     if (!think->is_boolean() && level == levels.end()) {
         fields.refuse("think", R"(must be true, false, "low", "medium", "high" or "max")");
         return std::nullopt;
@@ -88,10 +92,10 @@ void drop_before(std::size_t first, std::vector<chat::Message>& messages, Fields
 }
 
 /// Sets the thinking level, and makes the answer continue a final assistant message.
-void add_arguments(std::optional<std::string_view> level, chat::Conversation& conversation) {
+void add_arguments(std::optional<api::ReasoningEffort> level, chat::Conversation& conversation) {
     Json arguments = Json::object();
     if (level)
-        arguments["chat_template_kwargs"] = {{"reasoning_effort", *level}};
+        arguments["chat_template_kwargs"] = {{"reasoning_effort", api::name_of(*level)}};
     const std::vector<chat::Message>& messages = conversation.messages;
     if (!messages.empty() && messages.back().role == chat::Role::assistant &&
         messages.back().tool_calls.empty()) {
@@ -112,6 +116,7 @@ std::vector<api::OfferedTool> read_chat(Fields& fields, const api::RequestContex
         return {};
     auto offered = api::offer_tools(std::move(tools), {}, conversation);
     add_arguments(level, conversation);
+    api::apply_effort_budget(level, context.limits, request);
     request.prompt = std::move(conversation);
     return offered;
 }
@@ -192,6 +197,7 @@ ApiStatus read_prompt(Fields& fields, const api::RequestContext& context, genera
         conversation.messages.push_back({.role = chat::Role::system, .content = std::move(members.system)});
     conversation.messages.push_back({.role = chat::Role::user, .content = std::move(members.prompt)});
     add_arguments(level, conversation);
+    api::apply_effort_budget(level, context.limits, request);
     request.prompt = std::move(conversation);
     return {};
 }

@@ -2,6 +2,8 @@
 // the same endpoint by Dynamo and OVMS.
 
 #include "core/jinja/json_value.hpp"
+#include "server/api/reasoning_control.hpp"
+#include "server/api/reasoning_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
 #include "server/fields.hpp"
@@ -51,7 +53,9 @@ RequestTools read_conversation(Fields& fields, const Json& body, const api::Requ
     chat::Conversation conversation = {.calls = calls};
     RequestTools tools = read_tools(fields, conversation);
     const bool is_any_object = read_response_format(fields, request) && !conversation.required_tool;
-    api::read_template_arguments(fields, api::read_effort(fields, "reasoning_effort"), conversation);
+    const auto effort = api::read_effort(fields, "reasoning_effort");
+    api::read_template_arguments(fields, effort, conversation);
+    api::apply_effort_budget(effort, context.limits, request);
     if (auto raw = raw_prompt(body, given)) {
         for (const std::string_view name : template_fields) {
             if (fields.any(name) != nullptr)
@@ -162,6 +166,16 @@ ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& reque
                                       .chunk_object = "chat.completion.chunk",
                                       .read = read_chat};
     return serve_generation(service, request, call, spec);
+}
+
+ApiResult<HttpReply> control_chat(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    ETNA_TRY(const auto body, parse_body(request));
+    Fields fields(body);
+    fields.require("id");
+    const auto id = fields.text("id");
+    fields.accept({"action", "model"});
+    ETNA_CHECK(fields.status());
+    return api::control_answer(service, request, *id, body);
 }
 
 } // namespace etna::server::openai

@@ -48,6 +48,7 @@ ApiStatus CompletionJob::begin(const api::CancelPoll& is_cancelled) {
                  .created_unix_s = std::time(nullptr),
                  .model = active.model_name(),
                  .seed = active.generation()->seed()};
+    active.allow_control(envelope_.id);
     clocks_.resize(active.generation()->choices());
     return {};
 }

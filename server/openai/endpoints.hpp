@@ -5,6 +5,8 @@
 namespace etna::server::openai {
 
 ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call);
+/// Ends the reasoning of a running answer, see api::control_answer().
+ApiResult<HttpReply> control_chat(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call);

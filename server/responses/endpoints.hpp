@@ -14,6 +14,8 @@ ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Ca
 ApiResult<HttpReply> remove(Service& service, const HttpRequest& request, const Call& call);
 
 /// Cancels a background response.
+/// Ends the reasoning of a running response, see api::control_answer().
+ApiResult<HttpReply> control(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const Call& call);
 
 /// Lists the input items of its request.

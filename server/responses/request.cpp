@@ -1,6 +1,7 @@
 #include "server/responses/request.hpp"
 
 #include "core/generate/generation.hpp"
+#include "server/api/reasoning_fields.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/fields.hpp"
@@ -289,8 +290,10 @@ ApiResult<api::GenerationCall> generation_call(const Request& request, std::vect
     call.tools = api::offer_tools(request.tools.functions, request.tools.choice, conversation);
     if (read_constraint(fields, request, generation) && !conversation.required_tool)
         api::add_instruction(conversation, api::json_instruction);
-    const auto effort = api::read_effort(fields, "reasoning_effort"); // of chats
-    api::read_template_arguments(fields, request.effort ? request.effort : effort, conversation);
+    const auto of_chats = api::read_effort(fields, "reasoning_effort");
+    const auto effort = request.effort ? request.effort : of_chats;
+    api::read_template_arguments(fields, effort, conversation);
+    api::apply_effort_budget(effort, context.limits, generation);
     api::check_continuation(fields, conversation);
     ETNA_CHECK(fields.status());
     call.ignored = api::ignored_members(fields);

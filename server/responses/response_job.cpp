@@ -177,6 +177,7 @@ ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
     if (const std::size_t truncated = prompt_.truncated_count(); truncated > 0)
         response_.echoed["etna"] = {{"dropped_items", truncated}};
     has_begun_ = true;
+    active_->allow_control(response_.id);
     stream_->set_object(object());
     return {};
 }

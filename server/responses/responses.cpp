@@ -1,6 +1,7 @@
 // /v1/responses: creates, counts, shows, cancels and deletes responses, and lists their input.
 
 #include "server/api/model_choice.hpp"
+#include "server/api/reasoning_control.hpp"
 #include "server/http/sse.hpp"
 #include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
@@ -314,6 +315,11 @@ ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const 
     if (response.value("background", Json()) != true)
         return not_in_background();
     return HttpReply{.body = object + "\n"};
+}
+
+ApiResult<HttpReply> control(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto body, parse_body(request));
+    return api::control_answer(service, request, call.path_values.front(), body);
 }
 
 ApiResult<HttpReply> list_input(Service& service, const HttpRequest& request, const Call& call) {

@@ -259,6 +259,74 @@ TEST_CASE("forced tokens are delivered and computed without extra steps") {
     }
 }
 
+/// Allows every token, and forces three after every fifth one that the model chose.
+class Interrupts final : public engine::Constraint {
+public:
+    [[nodiscard]] bool restricts() const override { return false; }
+    Result<Allowed> allowed() override { return Allowed{}; }
+    void accept(TokenId /*token*/) override { ++count_; }
+    std::vector<TokenId> forced() override {
+        return count_ % 8 == 5 ? std::vector<TokenId>{20, 21, 22} : std::vector<TokenId>{};
+    }
+    Result<bool> is_over() override { return false; }
+    [[nodiscard]] std::shared_ptr<Constraint> fork() const override {
+        return std::make_shared<Interrupts>(*this);
+    }
+
+private:
+    uint32_t count_ = 0;
+};
+
+TEST_CASE("tokens are forced after samples of the device, while the next step is in flight") {
+    for (uint32_t seed = 0; seed < 30; ++seed) {
+        const auto request = [&](uint32_t number) {
+            engine::Request one = third_request(nullptr, seed + number);
+            one.sampling.top_k = 8; // sampled on the device
+            one.end_tokens.clear();
+            one.constraint = std::make_shared<Interrupts>();
+            return one;
+        };
+        FakeOptions options;
+        for (engine::CacheGroup& group : options.limits.groups)
+            group.page_count = 16 + seed; // some are preempted
+        Driver driver(options);
+        std::vector<engine::RequestId> ids;
+        for (uint32_t i = 0; i < 3; ++i)
+            ids.push_back(driver.add(request(i)));
+        driver.run();
+        for (uint32_t i = 0; i < 3; ++i) {
+            const std::vector<TokenId> tokens = driver.received(ids[i]).ids();
+            REQUIRE(tokens.size() == 40);
+            std::size_t samples = 0;
+            for (uint32_t position = 0; position < 40; ++position) {
+                if (position % 8 >= 5)
+                    CHECK(tokens[position] == 20 + position % 8 - 5);
+                samples += position % 8 < 5 && tokens[position] != tokens[0] ? 1 : 0;
+            }
+            CHECK(samples > 0);
+            // Alone, with every token read before the next step, and with drafts, the answer is the same.
+            FakeOptions serial;
+            serial.limits.in_flight_max = 1;
+            Driver alone(serial);
+            const engine::RequestId id = alone.add(request(i));
+            alone.run();
+            CHECK(alone.received(id).ids() == tokens);
+            FakeOptions wide;
+            wide.limits.output_rows_max = wide.limits.batch_rows_max;
+            wide.limits.slots = 64;
+            wide.limits.in_flight_max = 4;
+            engine::Request guessed = request(i);
+            guessed.speculation = engine::Speculation{.tokens_max = 6, .prediction = tokens};
+            Driver guessing(wide);
+            const engine::RequestId deep = guessing.add(request(i));
+            const engine::RequestId guess = guessing.add(guessed);
+            guessing.run();
+            CHECK(guessing.received(deep).ids() == tokens);
+            CHECK(guessing.received(guess).ids() == tokens);
+        }
+    }
+}
+
 TEST_CASE("a forced end token ends the sequence") {
     auto constraint = std::make_shared<EveryThird>(100, 100);
     constraint->forces = true;
