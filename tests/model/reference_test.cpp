@@ -53,7 +53,7 @@ bool rounds_decode_inputs(const gguf::File& file, kernels::PlanFamily family) {
 std::vector<Script> mixed_scripts(uint32_t vocabulary) {
     return {
         {.tokens = random_tokens(75, vocabulary, 1), .prompt = 70, .chunk = 33},
-        {.tokens = random_tokens(20, vocabulary, 2), .prompt = 1, .chunk = 16},
+        {.tokens = random_tokens(12, vocabulary, 2), .prompt = 1, .chunk = 16},
         {.tokens = random_tokens(40, vocabulary, 3), .prompt = 40, .chunk = 7},
         {.tokens = random_tokens(34, vocabulary, 4), .prompt = 31, .chunk = 64},
     };
