@@ -2,6 +2,7 @@
 
 #include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
+#include "core/runtime/device_rates.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/kernel_bench.hpp"
 #include "core/runtime/tuning.hpp"
@@ -55,6 +56,7 @@ struct Environment {
     runtime::ExecutorFactory executor_factory;
     runtime::DeviceLister device_lister;
     runtime::KernelBench kernel_bench;
+    runtime::RateMeter rate_meter;
     runtime::ModelTuner model_tuner;
     runtime::TuningReset tuning_reset;
     /// While the returned function or a copy of it lives, SIGINT, SIGTERM and SIGHUP do not end the program;

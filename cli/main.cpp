@@ -160,6 +160,7 @@ Environment process_environment() {
         return runtime->list(device, cache_folder);
     };
     environment.kernel_bench = [runtime](const auto& options) { return runtime->bench(options); };
+    environment.rate_meter = [runtime](const auto& request) { return runtime->rates(request); };
     environment.model_tuner = [runtime](const auto& file, const auto& request) {
         return runtime->tune(file, request);
     };

@@ -169,18 +169,34 @@ Status check_space(const store::PullPlan& plan, const std::filesystem::path& fol
         "free some space, name a folder on another disk in ETNA_MODELS, or choose a smaller quantisation"};
 }
 
+Error offline_error(const std::string& name, const store::ModelName& parsed_name,
+                    const Environment& environment) {
+    Error error = store::not_fetched(name);
+    error.message += ", and --offline is set";
+    const std::string by_hand = store::by_hand_hint(parsed_name, models_folder(environment.variables));
+    error.hint += by_hand.empty() ? "" : "; " + by_hand;
+    return error;
+}
+
 } // namespace
+
+Result<store::RemoteModel> open_remote_model(const std::string& name, const HubOptions& hub,
+                                             const Environment& environment) {
+    ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
+    if (hub.network == Network::unused)
+        return offline_error(name, parsed_name, environment);
+    const generate::CancelPoll is_stopped = environment.watch_interrupts
+                                                ? environment.watch_interrupts(SecondInterrupt::ends_program)
+                                                : generate::CancelPoll();
+    ETNA_TRY(const auto options, pull_options({.hub = hub}, environment, is_stopped));
+    return store::open_remote(parsed_name, options);
+}
 
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics) {
     ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
-    if (settings.hub.network == Network::unused) {
-        Error error = store::not_fetched(name);
-        error.message += ", and --offline is set";
-        const std::string by_hand = store::by_hand_hint(parsed_name, models_folder(environment.variables));
-        error.hint += by_hand.empty() ? "" : "; " + by_hand;
-        return error;
-    }
+    if (settings.hub.network == Network::unused)
+        return offline_error(name, parsed_name, environment);
     const generate::CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
     ETNA_TRY(const auto options, pull_options(settings, environment, is_stopped));
     ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));

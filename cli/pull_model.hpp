@@ -5,6 +5,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "core/store/backoff.hpp"
 #include "core/store/pull.hpp"
+#include "core/store/remote_model.hpp"
 #include "core/store/resolve.hpp"
 #include "server/service.hpp"
 
@@ -31,6 +32,11 @@ struct PullSettings {
 /// folder; HF_TOKEN is malformed), not_found (offline).
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics);
+
+/// Reads the header of a model that is not stored (store::open_remote()). Blocks; SIGINT and SIGTERM stop it.
+/// Errors: those of store::open_remote(); invalid_argument as pull_model(); not_found (offline).
+Result<store::RemoteModel> open_remote_model(const std::string& name, const HubOptions& hub,
+                                             const Environment& environment);
 
 /// As pull_model() with consent, for another program's user: reports to the log, and to `report`, which may
 /// be absent; stops when `is_stopped` returns true. Thread-safe. Errors: as pull_model(); also

@@ -1,5 +1,6 @@
 #include "cli/child_process.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/launch_programs.hpp"
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/hub_options.hpp"
@@ -9,11 +10,13 @@
 #include "cli/terminal/printable.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/json.hpp"
+#include "core/base/whole_file.hpp"
 #include "core/store/model_store.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,14 +31,23 @@ struct LaunchOptions {
     std::string program;
     std::string model;                  ///< empty: the model of a running server
     std::vector<std::string> arguments; ///< passed to the program
+    std::string output = {};            ///< file for an editor's settings; empty: standard output
     ServerChoice choice = {};
     HubOptions hub = {};
 };
 
-constexpr std::array<std::string_view, 3> program_names = {"claude", "codex", "opencode"};
+constexpr std::array<std::string_view, 12> program_names = {"claude", "codex",   "opencode", "aider",
+                                                            "cline",  "copilot", "crush",    "goose",
+                                                            "pi",     "qwen",    "vscode",   "zed"};
+
+constexpr std::string_view program_hint =
+    "name one of claude, codex, opencode, aider, cline, copilot, crush, goose, pi, qwen, vscode and zed";
 
 constexpr std::array launch_positionals = {
-    Positional{.name = "PROGRAM", .description = "claude, codex or opencode", .choices = program_names},
+    Positional{.name = "PROGRAM",
+               .description = "claude, codex, opencode, aider, cline, copilot, crush, goose, pi, qwen; or an "
+                              "editor, whose settings are printed: vscode, zed",
+               .choices = program_names},
     Positional{.name = "MODEL",
                .description =
                    "a model of a running server, or one as for `etna run`, which is served while the "
@@ -45,6 +57,13 @@ constexpr std::array launch_positionals = {
 };
 
 constexpr std::array launch_options = {
+    Option{.name = "output",
+           .short_name = 'o',
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "write an editor's settings to this new file",
+           .category = Category::output,
+           .settable = Settable::command_line},
     url_option,
     server_key_option,
     help_option,
@@ -55,93 +74,11 @@ constexpr std::array launch_examples = {
     Example{"etna launch claude qwen3:8b", "Claude Code with a local model"},
     Example{"etna launch codex", "Codex with the model of the running server"},
     Example{"etna launch claude qwen3:8b -- --continue", "with arguments of the program"},
-};
-
-/// A server and one of its models.
-struct ServedModel {
-    RunningServer server;
-    std::string api_key = {}; ///< empty: none
-    std::string name;
-    uint64_t context_tokens = 0; ///< 0: unknown
-};
-
-/// Arguments that precede the user's, and environment variables. These programs treat an empty variable as
-/// unset.
-struct ProgramSettings {
-    std::vector<std::string> arguments = {};
-    Variables variables = {};
-};
-
-std::string key_of(const ServedModel& model) {
-    return model.api_key.empty() ? "none" : model.api_key; // programs require one
-}
-
-/// Source: Claude Code, "Environment variables". Other providers' variables would take precedence.
-ProgramSettings claude_settings(const ServedModel& model) {
-    ProgramSettings settings;
-    settings.variables = {{"ANTHROPIC_BASE_URL", model.server.url},
-                          {"ANTHROPIC_AUTH_TOKEN", key_of(model)},
-                          {"ANTHROPIC_API_KEY", ""},
-                          {"ANTHROPIC_MODEL", model.name},
-                          {"ANTHROPIC_SMALL_FAST_MODEL", model.name},
-                          {"CLAUDE_CODE_USE_BEDROCK", ""},
-                          {"CLAUDE_CODE_USE_VERTEX", ""}};
-    for (const char* size : {"HAIKU", "SONNET", "OPUS"})
-        settings.variables[fmt::format("ANTHROPIC_DEFAULT_{}_MODEL", size)] = model.name;
-    return settings;
-}
-
-/// Source: Codex CLI, "Configuration": values of -c are TOML, whose basic strings are like JSON's.
-ProgramSettings codex_settings(const ServedModel& model) {
-    const auto text = [](const std::string& value) { return dump_json(Json(value)); };
-    ProgramSettings settings;
-    const auto add = [&](std::string_view name, const std::string& value) {
-        settings.arguments.insert(settings.arguments.end(), {"-c", fmt::format("{}={}", name, text(value))});
-    };
-    add("model_provider", "etna");
-    add("model_providers.etna.name", "etna");
-    add("model_providers.etna.base_url", model.server.url + "/v1");
-    add("model_providers.etna.wire_api", "responses");
-    if (!model.api_key.empty()) {
-        add("model_providers.etna.env_key", "ETNA_LAUNCH_KEY");
-        settings.variables["ETNA_LAUNCH_KEY"] = model.api_key;
-    }
-    settings.arguments.insert(settings.arguments.end(), {"-m", model.name});
-    return settings;
-}
-
-/// Source: opencode, "Config" and "Providers".
-ProgramSettings opencode_settings(const ServedModel& model) {
-    Json provider = {{"npm", "@ai-sdk/openai-compatible"},
-                     {"name", "etna"},
-                     {"options", {{"baseURL", model.server.url + "/v1"}, {"apiKey", key_of(model)}}},
-                     {"models", {{model.name, {{"name", model.name}}}}}};
-    const Json config = {{"$schema", "https://opencode.ai/config.json"},
-                         {"provider", {{"etna", std::move(provider)}}},
-                         {"model", "etna/" + model.name}};
-    return {.variables = {{"OPENCODE_CONFIG_CONTENT", dump_json(config)}}};
-}
-
-struct Program {
-    std::string_view name; ///< also the name of its executable
-    std::string_view install_hint;
-    ProgramSettings (*settings)(const ServedModel& model);
-    /// Names a file of certificates to trust in addition to the system's. Codex has only a variable that
-    /// replaces the system's.
-    std::string_view certificate_variable;
-    uint64_t context_tokens_min; ///< context that its first prompt needs, as measured; 0: not measured
-};
-
-constexpr std::array programs = {
-    Program{"claude", "install it with `npm install -g @anthropic-ai/claude-code`", claude_settings,
-            "NODE_EXTRA_CA_CERTS", 32'000},
-    Program{"codex", "install it with `npm install -g @openai/codex`", codex_settings, "SSL_CERT_FILE", 0},
-    Program{"opencode", "install it with `npm install -g opencode-ai`", opencode_settings,
-            "NODE_EXTRA_CA_CERTS", 0},
+    Example{"etna launch zed", "the settings for an editor"},
 };
 
 const Program& program_named(std::string_view name) {
-    return *std::ranges::find(programs, name, &Program::name);
+    return *std::ranges::find(launch_programs(), name, &Program::name);
 }
 
 /// Returns the model with this name from the server's list, or its first model if the name is empty. Empty if
@@ -187,15 +124,38 @@ Error not_served(const LaunchOptions& options) {
             fmt::format("try `etna launch {} qwen3:8b`; `etna list --known` lists models", options.program)};
 }
 
-/// Returns the path of the log file for a server that this command starts. Errors: io.
-Result<std::filesystem::path> server_log(const Environment& environment) {
+/// Returns the folder for what this command writes. Errors: io.
+Result<std::filesystem::path> launch_folder(const Environment& environment) {
     const std::filesystem::path folder = history_file(environment.variables).parent_path();
     std::error_code failure;
     if (!folder.empty())
         std::filesystem::create_directories(folder, failure);
     if (folder.empty() || failure)
         return Error{ErrorKind::io, "there is no folder for the server's log", "set HOME, or XDG_STATE_HOME"};
-    return folder / "launch.log";
+    return folder;
+}
+
+/// Returns the program's own folder, which only the user can read. Errors: io.
+Result<std::filesystem::path> program_folder(const Program& program, const Environment& environment) {
+    ETNA_TRY(std::filesystem::path folder, launch_folder(environment));
+    folder = folder / "launch" / program.name;
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (!failure)
+        std::filesystem::permissions(folder, std::filesystem::perms::owner_all, failure);
+    if (failure) {
+        return Error{ErrorKind::io, fmt::format("cannot create {}: {}", folder.string(), failure.message()),
+                     "make its parent folder writable"};
+    }
+    return folder;
+}
+
+Status write_settings(const std::vector<SettingsFile>& files, const std::filesystem::path& folder) {
+    for (const SettingsFile& file : files) {
+        const std::array parts = {std::as_bytes(std::span(file.content))};
+        ETNA_CHECK(write_whole_file(folder / file.name, parts));
+    }
+    return {};
 }
 
 /// Returns the environment of a server that this command starts. It inherits the folders of models and the
@@ -223,7 +183,8 @@ Result<OwnServer> start_server(const LaunchOptions& options, const Environment& 
                                Diagnostics& diagnostics) {
     ETNA_CHECK(
         find_model(options.model, options.hub, environment, diagnostics)); // downloads here, with progress
-    ETNA_TRY(const std::filesystem::path log, server_log(environment));
+    ETNA_TRY(const std::filesystem::path folder, launch_folder(environment));
+    const std::filesystem::path log = folder / "launch.log";
     diagnostics.status(fmt::format("starting a server for {}", printable(options.model)));
     auto started = ChildProcess::start_service({.executable = "/proc/self/exe",
                                                 .arguments = {"serve", "--host", "127.0.0.1", "--port", "0",
@@ -253,7 +214,9 @@ Result<OwnServer> start_server(const LaunchOptions& options, const Environment& 
 Result<int> run_program(const Program& program, const std::filesystem::path& executable,
                         const LaunchOptions& options, const ServedModel& model,
                         const Environment& environment) {
-    ProgramSettings settings = program.settings(model);
+    ETNA_TRY(const std::filesystem::path folder, program_folder(program, environment));
+    ProgramSettings settings = program.settings(model, folder);
+    ETNA_CHECK(write_settings(settings.files, folder));
     settings.arguments.insert(settings.arguments.end(), options.arguments.begin(), options.arguments.end());
     if (!model.server.certificate.empty())
         settings.variables.emplace(program.certificate_variable, model.server.certificate.string());
@@ -268,12 +231,42 @@ Result<int> run_program(const Program& program, const std::filesystem::path& exe
     return process.wait(signals);
 }
 
+/// Prints the settings of an editor, or writes them to a new file. Returns the exit code. Errors: io; those
+/// of find_served() and not_served().
+Result<int> print_settings(const Program& program, const LaunchOptions& options,
+                           const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(const std::optional<ServedModel> model, find_served(options, environment));
+    if (!model) {
+        Error error = not_served(options);
+        error.hint = "start one with `etna serve MODEL`: it has to run as long as the editor";
+        return error;
+    }
+    const std::string text = program.settings(*model, {}).files.front().content + "\n";
+    diagnostics.note(fmt::format("settings of {}: {}", program.title, program.hint));
+    if (options.output.empty()) {
+        Output output(environment.output);
+        if (output.write(text) == OutputState::failed)
+            return output.error();
+        return 0;
+    }
+    std::error_code ignored;
+    if (std::filesystem::exists(options.output, ignored)) {
+        return Error{ErrorKind::io, fmt::format("{} exists already", printable(options.output)),
+                     "name a new file, and merge it into the editor's own"};
+    }
+    const std::array parts = {std::as_bytes(std::span(text))};
+    ETNA_CHECK(write_whole_file(options.output, parts));
+    return 0;
+}
+
 Result<int> launch(const LaunchOptions& options, const Environment& environment, Diagnostics& diagnostics) {
     const Program& program = program_named(options.program);
-    const std::filesystem::path executable = find_executable(program.name, environment.variables);
+    if (program.is_editor())
+        return print_settings(program, options, environment, diagnostics);
+    const std::filesystem::path executable = find_executable(program.executable, environment.variables);
     if (executable.empty()) {
-        return Error{ErrorKind::not_found, fmt::format("{} is not in PATH", program.name),
-                     std::string(program.install_hint)};
+        return Error{ErrorKind::not_found, fmt::format("{} is not in PATH", program.executable),
+                     std::string(program.hint)};
     }
     ETNA_TRY(std::optional<ServedModel> model, find_served(options, environment));
     std::optional<OwnServer> own;
@@ -298,15 +291,18 @@ Result<int> launch(const LaunchOptions& options, const Environment& environment,
 Result<LaunchOptions> validate_launch(const Command& command, const TypedArguments& arguments) {
     const OptionValues values(command, arguments);
     if (arguments.positionals.empty())
-        return invalid_argument("no program given", "name one of claude, codex and opencode");
+        return invalid_argument("no program given", std::string(program_hint));
     LaunchOptions options = {.program = arguments.positionals[0],
                              .model = arguments.positionals.size() > 1 ? arguments.positionals[1] : "",
                              .arguments = arguments.rest};
     if (std::ranges::find(program_names, options.program) == program_names.end()) {
         return invalid_argument(
             fmt::format("{} is not a program that can be launched", backquoted(options.program)),
-            "name one of claude, codex and opencode");
+            std::string(program_hint));
     }
+    options.output = values.text("output").value_or("");
+    if (!options.output.empty() && !program_named(options.program).is_editor())
+        return invalid_argument("--output is for the settings of an editor", "leave it out");
     ETNA_TRY(options.choice, read_server_choice(values));
     ETNA_TRY(options.hub, read_hub(values));
     return options;
@@ -327,11 +323,17 @@ ExitCode launch_command(const LaunchOptions& options, const Environment& environ
 Command launch_spec() {
     static const std::vector<Option> options = joined({launch_options, hub_options()});
     return {.name = "launch",
-            .summary = "run Claude Code, Codex or opencode with a local model",
+            .summary = "run Claude Code, Codex and other programs with a local model",
             .description =
                 "Runs the program with a model of this machine: with a model of a running `etna serve`, "
-                "else with a server that runs as long as the program. Its settings are set for this run "
-                "alone; files of the program are not changed.",
+                "else with a server that runs as long as the program. The program also gets the model's "
+                "context, a limit for an answer (a quarter of it, at most 32,000 tokens), and a size at "
+                "which it compacts a conversation (the rest). Its settings are set for this run alone: by "
+                "arguments, variables, and files in $XDG_STATE_HOME/etna/launch; files of the program are "
+                "not changed, but Crush reads no global file of its own meanwhile. Of editors the settings "
+                "are printed.\n\n"
+                "Programs: Claude Code, Codex, opencode, aider, Cline, Copilot CLI, Crush, goose, pi, Qwen "
+                "Code. Editors: VS Code, Zed.",
             .positionals = launch_positionals,
             .options = options,
             .examples = launch_examples,

@@ -22,6 +22,8 @@
 namespace etna::cli {
 namespace {
 
+constexpr uint64_t megabyte = 1'000'000;
+
 enum class Listed : uint8_t { stored, all, known };
 
 /// The validated command line of `etna list`.
@@ -35,7 +37,9 @@ constexpr std::array list_rows = {
            .description =
                "also list the models of the Hugging Face cache, of llama.cpp's cache and of Ollama, "
                "which are used in place"},
-    Option{.name = "known", .description = "list the short names of models that `etna pull` fetches"},
+    Option{.name = "known",
+           .description = "list the short names of models that `etna pull` fetches, with their sizes; the "
+                          "second column has the names that need no size"},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
     help_all_option,
@@ -159,17 +163,42 @@ std::string repository_of(const store::KnownModel& model) {
                                      std::string(model.quantisation), ""});
 }
 
+/// Returns "8.2B", "596M", or "30.5B, 3.3B active".
+std::string parameters_text(const store::KnownModel& model) {
+    constexpr uint32_t billion_m = 1000;
+    const auto count = [](uint32_t millions) {
+        return millions < billion_m ? fmt::format("{}M", millions)
+                                    : fmt::format("{:.1f}B", static_cast<double>(millions) / billion_m);
+    };
+    return count(model.parameters_m) +
+           (model.active_m < model.parameters_m ? fmt::format(", {} active", count(model.active_m)) : "");
+}
+
 std::string known_text() {
-    std::vector<std::vector<std::string>> rows = {{"NAME", "MODEL"}};
-    for (const store::KnownModel& model : store::known_models())
-        rows.push_back({std::string(model.name), repository_of(model)});
-    return table_text(rows);
+    std::vector<std::vector<std::string>> rows = {
+        {"NAME", "OR", "DOWNLOAD", "PARAMETERS", "CONTEXT", "USE", "MODEL"}};
+    for (const store::KnownModel& model : store::known_models()) {
+        rows.push_back({std::string(model.name), is_usual(model) ? std::string(model.family()) : "",
+                        size_text(model.download_mb * megabyte), parameters_text(model),
+                        model.context_tokens == 0 ? "" : fmt::format("{}", model.context_tokens),
+                        std::string(to_string(model.use)), repository_of(model)});
+    }
+    return table_text(rows, {2, 4});
 }
 
 std::string known_json() {
+    constexpr uint64_t million = 1'000'000;
     Json entries = Json::array();
-    for (const store::KnownModel& model : store::known_models())
-        entries.push_back({{"name", model.name}, {"model", repository_of(model)}});
+    for (const store::KnownModel& model : store::known_models()) {
+        entries.push_back({{"name", model.name},
+                           {"model", repository_of(model)},
+                           {"is_usual", is_usual(model)},
+                           {"download_bytes", model.download_mb * megabyte},
+                           {"parameters", model.parameters_m * million},
+                           {"active_parameters", model.active_m * million},
+                           {"context_tokens", model.context_tokens},
+                           {"use", to_string(model.use)}});
+    }
     return dump_json_indented({{"known", std::move(entries)}}) + "\n";
 }
 

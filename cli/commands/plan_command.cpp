@@ -1,15 +1,19 @@
 #include "cli/commands/commands.hpp"
+#include "cli/commands/plan_list.hpp"
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/compat.hpp"
 #include "cli/options/generation_options.hpp"
+#include "cli/options/hub_options.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/memory_forecast.hpp"
+#include "core/store/known_models.hpp"
 #include "core/store/resolve.hpp"
 
 #include <algorithm>
@@ -17,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,15 +31,23 @@ namespace {
 
 /// The validated command line of `etna plan`.
 struct PlanOptions {
-    std::string model;
+    std::string model; ///< empty with `lists_known`
+    bool lists_known = false;
     std::string draft; ///< empty: none
     runtime::ExecutorOptions executor;
+    HubOptions hub;
     bool as_json = false;
 };
 
 constexpr double plan_parallel_max = 256;
 
-constexpr std::array plan_positionals = {model_positional};
+constexpr std::array plan_positionals = {
+    Positional{.name = "MODEL",
+               .description =
+                   "a model as for `etna run`; of one that is not stored, the header is read at the hub",
+               .presence = Presence::optional,
+               .completion = Completion::models},
+};
 
 constexpr std::array plan_rows = {
     Option{.name = "parallel",
@@ -49,6 +62,10 @@ constexpr std::array plan_rows = {
            .kind = Kind::text,
            .description = "also plan this draft model, which is loaded first",
            .category = Category::device},
+    Option{.name = "list",
+           .description = "list the known models that fit the device, and how fast they will be",
+           .category = Category::output,
+           .settable = Settable::command_line},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
     help_all_option,
@@ -65,6 +82,8 @@ constexpr std::array plan_examples = {
     Example{"etna plan demo", "the memory of a model with its whole context"},
     Example{"etna plan model.gguf -c 32768 --kv-type q8_0", "with another context and cache"},
     Example{"etna plan model.gguf --parallel 16 --json", "as `etna serve` loads it"},
+    Example{"etna plan qwen3:8b", "before the download"},
+    Example{"etna plan --list", "models for this machine"},
 };
 
 using engine::MemoryPlace;
@@ -75,6 +94,7 @@ using runtime::MemoryForecast;
 /// The data of a printed plan.
 struct PlanReport {
     std::string model;
+    uint64_t download_bytes = 0; ///< 0: the model is stored
     DeviceReport device;
     MemoryForecast forecast;
 };
@@ -106,6 +126,7 @@ Json plan_json(const PlanReport& report) {
             {"device_bytes", forecast.memory.reserved_bytes(MemoryPlace::device)},
             {"device_free_bytes", plan.free_bytes},
             {"device_reserve_bytes", plan.reserve_bytes},
+            {"download_bytes", report.download_bytes},
             {"error", error},
             {"fits", !forecast.shortage},
             {"host_bytes", forecast.memory.reserved_bytes(MemoryPlace::host)},
@@ -131,6 +152,9 @@ std::string plan_text(const PlanReport& report) {
     const engine::DevicePlan& plan = forecast.plan;
     const bool has_host = forecast.memory.reserved_bytes(MemoryPlace::host) > 0;
     std::string text = fmt::format("{} on {}\n", report.model, report.device.profile.name);
+    if (report.download_bytes > 0)
+        text +=
+            fmt::format("{:<12} {}; the model is not stored\n", "download", size_text(report.download_bytes));
     text += fmt::format("{:<12} {}\n", "context", context_text(plan));
     text += fmt::format("{:<12} {}\n", "parallel", plan.limits.sequences_max);
     if (plan.host_experts.layers > 0)
@@ -169,11 +193,16 @@ Result<DeviceReport> chosen_device(const std::string& selector, const Environmen
 
 /// Errors: invalid_argument.
 Result<PlanOptions> validate_plan(const Command& command, const TypedArguments& arguments) {
-    if (arguments.positionals.empty() || arguments.positionals[0].empty())
-        return invalid_argument("no model given", "try `etna plan demo`, or `etna plan --help`");
-    PlanOptions options;
-    options.model = arguments.positionals[0];
     const OptionValues values(command, arguments);
+    PlanOptions options;
+    options.model = arguments.positionals.empty() ? "" : arguments.positionals[0];
+    ETNA_TRY(options.lists_known, values.flag("list"));
+    if (options.lists_known && !options.model.empty())
+        return invalid_argument("--list takes no model", "leave one of them out");
+    if (!options.lists_known && options.model.empty())
+        return invalid_argument("no model given",
+                                "try `etna plan demo`, `etna plan --list` or `etna plan --help`");
+    ETNA_TRY(options.hub, read_hub(values));
     ETNA_CHECK(read_device(values, options.executor));
     ETNA_TRY(const auto parallel, values.integer("parallel"));
     options.executor.sequences_max = parallel.value_or(1);
@@ -182,10 +211,27 @@ Result<PlanOptions> validate_plan(const Command& command, const TypedArguments& 
     return options;
 }
 
-Result<gguf::File> open_model(const std::string& model, const Environment& environment) {
-    ETNA_TRY(const auto source, store::resolve(model, models_folder(environment.variables),
-                                               foreign_folders(environment.variables)));
-    return generate::open_file(source);
+/// A model's file, or its header at the hub.
+struct PlannedFile {
+    gguf::File file;
+    uint64_t download_bytes = 0; ///< 0: it is stored
+};
+
+/// Errors: those of store::resolve() and open_remote_model().
+Result<PlannedFile> open_model(const std::string& model, const HubOptions& hub,
+                               const Environment& environment) {
+    const auto source =
+        store::resolve(model, models_folder(environment.variables), foreign_folders(environment.variables));
+    if (source) {
+        ETNA_TRY(gguf::File file, generate::open_file(*source));
+        return PlannedFile{.file = std::move(file)};
+    }
+    const auto remote_name = store::parse_remote_name(model);
+    if (source.error().kind != ErrorKind::not_found || !remote_name ||
+        std::holds_alternative<store::LocalModel>(*remote_name))
+        return source.error();
+    ETNA_TRY(store::RemoteModel remote, open_remote_model(model, hub, environment));
+    return PlannedFile{.file = std::move(remote.file), .download_bytes = remote.plan.bytes};
 }
 
 /// As generate::Model::load() does: the draft model takes its memory first, with the same options.
@@ -193,7 +239,8 @@ Result<MemoryForecast> forecast_with_draft(const gguf::File& file, const PlanOpt
                                            DeviceReport device, const Environment& environment) {
     if (options.draft.empty())
         return runtime::forecast_memory(file, device, options.executor);
-    ETNA_TRY(const gguf::File draft_file, open_model(options.draft, environment));
+    ETNA_TRY(const PlannedFile opened, open_model(options.draft, options.hub, environment));
+    const gguf::File& draft_file = opened.file;
     const uint64_t free_bytes = device.free_bytes;
     runtime::ExecutorOptions draft_options = options.executor;
     draft_options.host_expert_layers = 0;
@@ -214,27 +261,85 @@ Result<MemoryForecast> forecast_with_draft(const gguf::File& file, const PlanOpt
 }
 
 Result<PlanReport> make_report(const PlanOptions& options, const Environment& environment) {
-    ETNA_TRY(const gguf::File file, open_model(options.model, environment));
+    ETNA_TRY(const PlannedFile opened, open_model(options.model, options.hub, environment));
     ETNA_TRY(const DeviceReport device, chosen_device(options.executor.device, environment));
-    ETNA_TRY(MemoryForecast forecast, forecast_with_draft(file, options, device, environment));
-    return PlanReport{.model = options.model, .device = device, .forecast = std::move(forecast)};
+    ETNA_TRY(MemoryForecast forecast, forecast_with_draft(opened.file, options, device, environment));
+    return PlanReport{.model = options.model,
+                      .download_bytes = opened.download_bytes,
+                      .device = device,
+                      .forecast = std::move(forecast)};
+}
+
+/// Returns what is known of a model whose hub cannot be asked; empty if that is nothing, or the error
+/// another.
+std::string known_facts(const PlanOptions& options, const Error& error) {
+    constexpr uint64_t megabyte = 1'000'000;
+    constexpr uint64_t million = 1'000'000;
+    const store::KnownModel* known = store::known_model(options.model);
+    const bool is_offline = error.kind == ErrorKind::unreachable || options.hub.network == Network::unused;
+    if (known == nullptr || !is_offline)
+        return {};
+    if (options.as_json) {
+        return dump_json_indented({{"model", options.model},
+                                   {"name", known->name},
+                                   {"download_bytes", known->download_mb * megabyte},
+                                   {"parameters", known->parameters_m * million},
+                                   {"active_parameters", known->active_m * million},
+                                   {"model_context_tokens", known->context_tokens},
+                                   {"memory", Json()}}) +
+               "\n";
+    }
+    const std::string active = known->active_m == known->parameters_m
+                                   ? ""
+                                   : fmt::format(", {} million for each token", known->active_m);
+    return fmt::format("{}\n{:<12} {}\n{:<12} {} million{}\n{:<12} {} tokens\n", known->name, "download",
+                       size_text(known->download_mb * megabyte), "parameters", known->parameters_m, active,
+                       "context", known->context_tokens);
+}
+
+ExitCode print_plan(const std::string& text, const Environment& environment, Diagnostics& diagnostics) {
+    Output output(environment.output);
+    output.write(text);
+    if (output.state() != OutputState::failed)
+        return ExitCode::done;
+    diagnostics.error(output.error());
+    return ExitCode::failed;
+}
+
+/// Runs `etna plan --list`. Blocking.
+ExitCode list_known_plans(const PlanOptions& options, const Environment& environment,
+                          Diagnostics& diagnostics) {
+    const auto device = chosen_device(options.executor.device, environment);
+    if (device) {
+        return list_plans(*device, options.as_json ? PlanFormat::json : PlanFormat::text, environment,
+                          diagnostics);
+    }
+    diagnostics.error(device.error());
+    return ExitCode::failed;
 }
 
 /// Runs `etna plan`: prints the memory of a model on a device, from its file's metadata. Blocking.
 ExitCode plan_command(const PlanOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
+    if (options.lists_known)
+        return list_known_plans(options, environment, diagnostics);
     const auto report = make_report(options, environment);
     if (!report) {
-        diagnostics.error(report.error());
-        return ExitCode::failed;
+        const std::string facts = known_facts(options, report.error());
+        if (facts.empty()) {
+            diagnostics.error(report.error());
+            return ExitCode::failed;
+        }
+        diagnostics.warning(fmt::format("no plan of the memory, only what the table of known models has: {}",
+                                        report.error().message));
+        return print_plan(facts, environment, diagnostics);
     }
-    Output output(environment.output);
-    output.write(options.as_json ? dump_json_indented(plan_json(*report)) + "\n" : plan_text(*report));
-    if (output.state() == OutputState::failed) {
-        diagnostics.error(output.error());
-        return ExitCode::failed;
-    }
+    const ExitCode printed =
+        print_plan(options.as_json ? dump_json_indented(plan_json(*report)) + "\n" : plan_text(*report),
+                   environment, diagnostics);
+    if (printed != ExitCode::done)
+        return printed;
     if (!report->forecast.shortage)
         return ExitCode::done;
     if (!options.as_json)
@@ -245,7 +350,7 @@ ExitCode plan_command(const PlanOptions& options, const Environment& environment
 } // namespace
 
 Command plan_spec() {
-    static const std::vector<Option> options = joined({device_options(), plan_rows});
+    static const std::vector<Option> options = joined({device_options(), plan_rows, hub_options()});
     return {.name = "plan",
             .summary = "show the memory that a model takes on a device",
             .description =
@@ -254,7 +359,13 @@ Command plan_spec() {
                 "by layout; `cache` is keys and values, `unused` the part of the driver's blocks that no "
                 "buffer fills. The driver takes more for itself, out of the reserve. `run`, `chat` and "
                 "`serve` use the same plan.\n\n"
-                "If the model does not fit, the table shows what it would need, and the exit code is 1.",
+                "If the model does not fit, the table shows what it would need, and the exit code is 1.\n\n"
+                "Of a model that is not stored, metadata and tensor directory are read at the hub: some MiB. "
+                "Without a network, only what `etna list --known` has is printed.\n\n"
+                "`--list` estimates. A token of an answer takes the bytes of the weights that it reads, at "
+                "the rate of copies, and the cost of each dispatch; a prompt two operations for each weight "
+                "and token, at the rate of the matrix units, which kernels do not reach. The three rates are "
+                "measured once for a device and driver, and stored in the cache folder.",
             .positionals = plan_positionals,
             .options = options,
             .examples = plan_examples,

@@ -18,7 +18,8 @@ namespace etna::gguf {
 
 struct File::Impl {
     std::string name;
-    std::vector<FileReader> files;                ///< one per part; none for bytes in memory
+    std::vector<FileReader> files;                ///< one per part; none for others than files
+    std::vector<RangeSource> sources;             ///< one per part; none for others than sources
     std::vector<std::vector<std::byte>> prefixes; ///< of the files; `metadata` borrows from the first
     ByteView in_memory;                           ///< the bytes given to parse(), instead of files
     Metadata metadata;                            ///< of the first part
@@ -50,34 +51,42 @@ struct OpenParts {
     std::vector<std::vector<std::byte>> prefixes;
     std::vector<Part> parts;
 
-    Status add(FileReader file, const std::filesystem::path& path, uint32_t number);
+    Status add(FileReader file, const std::filesystem::path& path);
+    Status add(const RangeSource& source);
 };
 
-/// Reads as much of the file as its directory needs. The size is not known in advance: retries with a larger
-/// prefix until the directory parses.
-Status OpenParts::add(FileReader file, const std::filesystem::path& path, uint32_t number) {
-    const uint64_t bytes_max = std::min(file.bytes(), max_directory_bytes);
+/// Reads as much of the next part as its directory needs. The size is not known in advance: retries with a
+/// larger prefix until the directory parses.
+Status OpenParts::add(const RangeSource& source) {
+    const uint64_t bytes_max = std::min(source.bytes, max_directory_bytes);
+    const auto number = static_cast<uint32_t>(parts.size());
     std::vector<std::byte> prefix;
     for (uint64_t bytes = std::min(first_read_bytes, bytes_max);; bytes = std::min(4 * bytes, bytes_max)) {
         const std::size_t before = prefix.size();
         prefix.resize(bytes);
-        ETNA_CHECK(file.read(before, MutableByteView(prefix).subspan(before)));
-        auto part = read_part({.bytes = prefix, .file_bytes = file.bytes()}, path.string(), number);
+        ETNA_CHECK(source.read(before, MutableByteView(prefix).subspan(before)));
+        auto part = read_part({.bytes = prefix, .file_bytes = source.bytes}, source.name, number);
         if (!part && bytes < bytes_max && part.error().kind == ErrorKind::corrupt)
             continue;
         if (!part)
             return part.error();
-        files.push_back(std::move(file));
         prefixes.push_back(std::move(prefix));
         parts.push_back(std::move(*part));
         return {};
     }
 }
 
+Status OpenParts::add(FileReader file, const std::filesystem::path& path) {
+    const auto read = [&](uint64_t offset, MutableByteView into) { return file.read(offset, into); };
+    ETNA_CHECK(add({.name = path.string(), .bytes = file.bytes(), .read = read}));
+    files.push_back(std::move(file));
+    return {};
+}
+
 Result<OpenParts> read_single(const std::filesystem::path& path) {
     OpenParts result;
     ETNA_TRY(auto file, FileReader::open(path));
-    ETNA_CHECK(result.add(std::move(file), path, 0));
+    ETNA_CHECK(result.add(std::move(file), path));
     ETNA_CHECK(check_not_split(result.parts.front().metadata, path.string()));
     return result;
 }
@@ -102,7 +111,7 @@ Result<OpenParts> read_parts(std::span<const std::filesystem::path> paths) {
     }
     OpenParts result;
     for (std::size_t i = 0; i < paths.size(); ++i)
-        ETNA_CHECK(result.add(std::move(files[i]), paths[i], static_cast<uint32_t>(i)));
+        ETNA_CHECK(result.add(std::move(files[i]), paths[i]));
     ETNA_CHECK(check_parts_agree(paths, result.parts));
     return result;
 }
@@ -159,6 +168,28 @@ Result<File> File::open(std::span<const std::filesystem::path> parts) {
         impl->name = parts.front().string();
         impl->files = std::move(read.files);
         impl->prefixes = std::move(read.prefixes);
+        ETNA_CHECK(impl->adopt(std::move(read.parts)));
+        return File(std::move(impl));
+    });
+}
+
+Result<File> File::open(std::vector<RangeSource> sources) {
+    if (sources.empty() || sources.size() > max_parts)
+        return invalid_argument(
+            fmt::format("a model of {} files; 1 to {} can be read", sources.size(), max_parts));
+    return without_exceptions(sources.front().name, [&]() -> Result<File> {
+        OpenParts read;
+        std::vector<std::filesystem::path> names;
+        for (const RangeSource& source : sources) {
+            ETNA_CHECK(read.add(source));
+            names.emplace_back(source.name);
+        }
+        ETNA_CHECK(names.size() > 1 ? check_parts_agree(names, read.parts)
+                                    : check_not_split(read.parts.front().metadata, sources.front().name));
+        auto impl = std::make_unique<Impl>();
+        impl->name = sources.front().name;
+        impl->prefixes = std::move(read.prefixes);
+        impl->sources = std::move(sources);
         ETNA_CHECK(impl->adopt(std::move(read.parts)));
         return File(std::move(impl));
     });
@@ -227,6 +258,8 @@ Status File::read(const Tensor& tensor, uint64_t offset, MutableByteView into) c
     }
     if (!impl_->files.empty())
         return impl_->files[tensor.part].read(tensor.offset + offset, into);
+    if (!impl_->sources.empty())
+        return impl_->sources[tensor.part].read(tensor.offset + offset, into);
     const ByteView source = impl_->in_memory.subspan(tensor.offset + offset, into.size());
     std::copy(source.begin(), source.end(), into.begin());
     return {};

@@ -8,11 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::gguf {
 
@@ -29,6 +31,13 @@ struct Tensor {
     uint32_t part = 0; ///< index of the file of a split model that contains it
 };
 
+/// A file that is not on this machine. `read` fills `into` with the bytes from `offset` on, and may block.
+struct RangeSource {
+    std::string name; ///< for errors
+    uint64_t bytes = 0;
+    std::function<Status(uint64_t offset, MutableByteView into)> read;
+};
+
 /// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), fully validated:
 /// every count, offset, size, shape and type was checked against the file. Metadata and directory are in
 /// memory, tensors are read on demand. Immutable; thread-safe for reading. Moving keeps borrowed views valid.
@@ -43,6 +52,10 @@ public:
     /// Opens and validates a model whose parts are these files, in order: for files without the names of
     /// parts. One file is a model that is not split. Blocks. Errors: as above; invalid_argument (no part).
     static Result<File> open(std::span<const std::filesystem::path> parts);
+
+    /// The same over files elsewhere, of which the directory is read now and tensors on demand. Errors also
+    /// those of RangeSource::read; invalid_argument (no part).
+    static Result<File> open(std::vector<RangeSource> parts);
 
     /// The same over bytes in memory, which must outlive the File. `name` identifies the file in errors.
     static Result<File> parse(ByteView bytes, std::string name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/runtime/device_rates.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/executor_factory.hpp"
 #include "core/runtime/kernel_bench.hpp"
@@ -52,6 +53,11 @@ public:
     /// those of vk::Instance::create and bench_kernels(), not_found and invalid_argument (the requested
     /// device).
     Result<KernelTimings> bench(const KernelBenchOptions& options);
+
+    /// Returns the stored rates of a device, or measures and stores them. A RateMeter. Blocking. Errors:
+    /// those of vk::Instance::create and measure_rates(), not_found and invalid_argument (the requested
+    /// device).
+    Result<DeviceRates> rates(const RateRequest& request);
 
     /// Measures the sizes of the kernels that the model in the file needs, after their self-check, and stores
     /// them; loads of models use them from then on. A ModelTuner. Blocking. Errors: those of

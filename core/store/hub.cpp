@@ -155,6 +155,12 @@ struct Candidate {
     std::vector<std::pair<uint32_t, HubFile>> files; ///< by part
 };
 
+/// Whether the file is a draft model beside the model: a head for several tokens, or a block diffusion draft.
+bool is_draft(std::string_view path) {
+    return contains_word(path, "DRAFT") || contains_word(path, "DFLASH") ||
+           upper_case(name_in(path)).starts_with("MTP-");
+}
+
 /// Groups the models' files by their path without a position.
 std::map<std::string, Candidate> candidates_in(std::span<const HubFile> files, ModelFiles& chosen) {
     std::map<std::string, Candidate> candidates;
@@ -166,7 +172,7 @@ std::map<std::string, Candidate> candidates_in(std::span<const HubFile> files, M
             continue;
         }
         const SplitPosition position = split_position(file.path);
-        if (contains_word(file.path, "DRAFT")) {
+        if (is_draft(file.path)) {
             chosen.drafts.push_back(file.path);
             continue;
         }
@@ -487,6 +493,30 @@ Result<RemoteFile> Hub::inspect(const std::string& url) {
     if (is_sha256_hex(linked))
         file.sha256 = linked;
     return file;
+}
+
+Status Hub::read(const std::string& url, uint64_t offset, MutableByteView into) {
+    std::size_t received = 0;
+    const auto take = [&](const HttpResponse& head, ByteView piece) {
+        const std::size_t count = std::min(piece.size(), into.size() - received);
+        std::copy_n(piece.begin(), count, into.begin() + static_cast<std::ptrdiff_t>(received));
+        received += count;
+        return head.status == 206 && received < into.size() ? BodyDemand::more : BodyDemand::enough;
+    };
+    ETNA_TRY(const auto response, get({.url = url,
+                                       .range = ByteRange{offset, offset + into.size()},
+                                       .time_limit = page_time_max,
+                                       .on_body = take},
+                                      [&] { received = 0; }));
+    if (response.status != 206) {
+        return unsupported(fmt::format("{}: the server sends no parts of files", printable_url(url)),
+                           "pull the model");
+    }
+    if (received == into.size())
+        return {};
+    return Error{ErrorKind::io,
+                 fmt::format("{}: the server sent {} bytes of {}", printable_url(url), received, into.size()),
+                 "run the command again"};
 }
 
 } // namespace etna::store

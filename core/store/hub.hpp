@@ -76,6 +76,10 @@ public:
     /// server sends no length).
     Result<RemoteFile> inspect(const std::string& url);
 
+    /// Fills `into` with the bytes of a file from `offset` on. Blocks. Errors: those of HttpClient;
+    /// unsupported (the server sends no ranges); io (fewer bytes than that).
+    Status read(const std::string& url, uint64_t offset, MutableByteView into);
+
     /// Returns the address of a file. `revision` is a branch, tag or commit.
     [[nodiscard]] std::string file_url(const HubModel& model, std::string_view revision,
                                        std::string_view path) const;

@@ -133,11 +133,16 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     }
 
     std::vector<std::string> near_candidates = known;
-    for (const KnownModel& remote : known_models())
+    std::vector<std::string> families;
+    for (const KnownModel& remote : known_models()) {
         near_candidates.emplace_back(remote.name);
-    std::string hint;
-    if (const auto near = near_names(model, near_candidates); !near.empty())
-        hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
+        if (is_usual(remote))
+            families.emplace_back(remote.family());
+    }
+    auto near = near_names(model, near_candidates);
+    if (near.empty())
+        near = near_names(model, families);
+    std::string hint = near.empty() ? "" : fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
     const std::size_t listed = std::min(known.size(), listed_names_max);
     hint += fmt::format("{}; models that exist: {}", download_hint(model, folder),
                         fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));

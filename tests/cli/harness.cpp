@@ -218,6 +218,10 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
         kernel_filter = options.filter;
         return kernel_timings;
     };
+    environment.rate_meter = [this](const runtime::RateRequest& request) {
+        rated_device = request.device;
+        return rates;
+    };
     environment.model_tuner = [this](const gguf::File& /*file*/, const runtime::TuneRequest& request) {
         tune_request = request;
         return tune_report;

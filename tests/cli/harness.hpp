@@ -74,8 +74,11 @@ public:
     bool on_cpu = false;
     bool has_adapted_kv_type = false;
     Result<runtime::KernelTimings> kernel_timings = runtime::KernelTimings{}; ///< of `etna bench --kernels`
-    Result<runtime::TuneReport> tune_report = runtime::TuneReport{};          ///< of `etna tune`
-    std::optional<runtime::TuneRequest> tune_request;                         ///< of the last `etna tune`
+    Result<runtime::DeviceRates> rates =
+        Error{ErrorKind::no_device, "no device can run models"}; ///< of `etna plan --list`
+    std::string rated_device;                                    ///< --device of the last `etna plan --list`
+    Result<runtime::TuneReport> tune_report = runtime::TuneReport{}; ///< of `etna tune`
+    std::optional<runtime::TuneRequest> tune_request;                ///< of the last `etna tune`
     std::string reset_device;        ///< --device of the last `etna tune --reset`
     std::string kernel_filter;       ///< FILTER of the last `etna bench --kernels`
     std::vector<vk::Timing> timings; ///< of the device's last step

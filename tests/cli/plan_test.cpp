@@ -181,3 +181,46 @@ TEST_CASE("plan names the experts in host memory, and their cost") {
     CHECK(nlohmann::json::parse(
               etna.run({"plan", path.string(), "--cpu-moe", "--json"}).output)["host_expert_layers"] == 4);
 }
+
+TEST_CASE("plan --list estimates the speed of the known models that fit from three rates") {
+    Harness etna;
+    etna.devices = a_gpu(8192 * mib);
+    etna.rates = runtime::DeviceRates{.copy_bytes_s = 500e9, .matrix_flop_s = 100e12, .dispatch_us = 5};
+    const Outcome outcome = etna.run({"plan", "--list", "--json"});
+    REQUIRE(outcome.code == 0);
+    const auto list = nlohmann::json::parse(outcome.output);
+    const auto model = [&](std::string_view name) {
+        for (const auto& one : list["models"]) {
+            if (one["name"] == name)
+                return one;
+        }
+        return nlohmann::json();
+    };
+    CHECK(list["copy_bytes_s"] == 500e9);
+    CHECK(model("qwen3:8b")["fits"] == true);
+    CHECK(model("qwen3:14b")["fits"] == false);
+    // 5.028 GB at 500 GB/s, and 6 dispatches of 5 us in each of 26 + 1.2 * 8.191 layers
+    const double token_s = 5.028 / 500 + 6 * (26 + 1.2 * 8.191) * 5e-6;
+    CHECK(model("qwen3:8b")["generation_tok_s"].get<double>() == Approx(1 / token_s));
+    CHECK(model("qwen3:8b")["prompt_tok_s_max"].get<double>() == Approx(100e12 / (2 * 8.191e9)));
+    // a mixture reads the share of its active parameters
+    const double mixture_s = 18.557 * 3.3 / 30.532 / 500 + 9 * 40 * 5e-6;
+    CHECK(model("qwen3:30b-a3b")["generation_tok_s"].get<double>() == Approx(1 / mixture_s));
+
+    const Outcome text = etna.run({"plan", "--list"});
+    CHECK(contains(text.output, "qwen3:8b"));
+    CHECK(!contains(text.output, "qwen3:14b"));
+    CHECK(contains(text.error, "copies 500.0 GB/s, products 100.00 TFLOP/s, 5.0 us a dispatch"));
+}
+
+TEST_CASE("plan --list without a measurement has no speeds and says so") {
+    Harness etna;
+    etna.devices = a_gpu(8192 * mib);
+    const Outcome outcome = etna.run({"plan", "--list"});
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.output, "qwen3:8b"));
+    CHECK(contains(outcome.error, "no speeds, because the device was not measured"));
+    CHECK(etna.run({"plan", "--list", "demo"}).code == 2);
+    etna.devices = runtime::DeviceReports{};
+    CHECK(etna.run({"plan", "--list"}).code == 1);
+}

@@ -97,9 +97,9 @@ TEST_CASE("a model that does not exist is reported before a missing prompt") {
     Harness etna;
     for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
         etna.input_kind = kind;
-        const Outcome outcome = etna.run({"run", "llama3.2"});
+        const Outcome outcome = etna.run({"run", "llama9.2"});
         CHECK(outcome.code == 1);
-        CHECK(outcome.error.starts_with("error: no model `llama3.2`: no such file, and no "));
+        CHECK(outcome.error.starts_with("error: no model `llama9.2`: no such file, and no "));
         CHECK(!contains(outcome.error, "prompt"));
     }
 }

@@ -177,11 +177,20 @@ TEST_CASE("verify finds a damaged file") {
     CHECK(contains(outcome.error, "its sha256 is"));
 }
 
-TEST_CASE("known names are listed with their repositories") {
+TEST_CASE("known names are listed with sizes, repositories and the usual size of each family") {
     Stored etna;
     const std::string known = etna.printed({"list", "--known"});
     CHECK(contains(known, "qwen3:0.6b"));
     CHECK(contains(known, "hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0"));
+    CHECK(contains(known, "30.5B, 3.3B active"));
+    const auto listed = nlohmann::json::parse(etna.printed({"list", "--known", "--json"}))["known"];
+    const auto qwen = std::ranges::find(listed, "qwen3:8b", [](const auto& one) { return one["name"]; });
+    REQUIRE(qwen != listed.end());
+    CHECK((*qwen)["is_usual"] == true);
+    CHECK((*qwen)["download_bytes"] == 5'028'000'000);
+    CHECK((*qwen)["parameters"] == 8'191'000'000);
+    CHECK((*qwen)["context_tokens"] == 40960);
+    CHECK((*qwen)["use"] == "text");
     CHECK(etna.run({"list", "--known", "--all"}).code == usage);
 }
 

@@ -463,9 +463,9 @@ class Ends(unittest.TestCase):
         self.assertIn(f"`etna chat {STORIES}` holds a conversation", shown)
 
     def test_an_unknown_model_is_reported_first_at_a_terminal(self):
-        code, shown = self.at_terminal("run", "llama3.2")
+        code, shown = self.at_terminal("run", "llama9.2")
         self.assertEqual(code, 1)
-        self.assertTrue(shown.startswith("error: no model `llama3.2`: no such file"), shown)
+        self.assertTrue(shown.startswith("error: no model `llama9.2`: no such file"), shown)
         code, shown = self.at_terminal("run", "What is 34 + 58?")
         self.assertEqual((code, shown), (2, "error: no model given\r\nhint: try `etna run demo 'What is 34 + 58?'`, or `etna run --help`\r\n"))
 

@@ -231,7 +231,7 @@ class Launch(Servers):
         self.programs = self.root / "programs"
         self.programs.mkdir()
         self.seen = self.root / "seen.json"
-        for name in ("claude", "codex", "opencode"):
+        for name in ("claude", "codex", "opencode", "aider", "cline", "copilot", "crush", "goose", "pi", "qwen"):
             (self.programs / name).write_text(STAND_IN.format(python=sys.executable, seen=str(self.seen), limit=LIMIT_S))
             (self.programs / name).chmod(0o755)
 
@@ -261,6 +261,7 @@ class Launch(Servers):
         pairs = dict(text.split("=", 1) for text in seen["arguments"][1:-4:2])
         self.assertEqual({name.removeprefix("model_providers.etna."): json.loads(value) for name, value in pairs.items()},
                          {"model_provider": "etna", "name": "etna", "base_url": url + "/v1", "wire_api": "responses",
+                          "model_context_window": 2048, "model_auto_compact_token_limit": 1536,
                           "env_key": "ETNA_LAUNCH_KEY"})
         self.assertEqual(seen["arguments"][-4:], ["-m", "demo", "exec", "hi"])
         self.assertEqual(seen["variables"]["ETNA_LAUNCH_KEY"], "secret")
@@ -268,6 +269,96 @@ class Launch(Servers):
         config = json.loads(seen["variables"]["OPENCODE_CONFIG_CONTENT"])
         self.assertEqual(config["provider"]["etna"]["options"], {"baseURL": url + "/v1", "apiKey": "secret"})
         self.assertEqual(config["model"], "etna/demo")
+        self.assertEqual(config["provider"]["etna"]["models"], {"demo": {"name": "demo", "limit": {"context": 2048, "output": 512}}})
+
+    def test_claude_learns_the_context_the_limit_of_an_answer_and_when_to_compact(self):
+        self.serve("demo")
+        variables = self.launch("claude")["variables"]
+        self.assertEqual({name: variables.get(name) for name in (
+            "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+            "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CODE_TOTAL_TOKENS_REMINDER")},
+            {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "2048", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "1536",
+             "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "512", "CLAUDE_CODE_SUBAGENT_MODEL": "demo",
+             "CLAUDE_CODE_TOTAL_TOKENS_REMINDER": "off"})
+
+    def test_settings_by_variables(self):
+        _, url = self.serve("demo", "--api-key", "secret")
+        copilot = self.launch("copilot", "--api-key", "secret")["variables"]
+        self.assertEqual({name: value for name, value in copilot.items() if name.startswith("COPILOT_")},
+                         {"COPILOT_PROVIDER_BASE_URL": url + "/v1", "COPILOT_PROVIDER_TYPE": "openai", "COPILOT_PROVIDER_API_KEY": "secret",
+                          "COPILOT_PROVIDER_BEARER_TOKEN": "", "COPILOT_PROVIDER_WIRE_API": "responses", "COPILOT_MODEL": "demo",
+                          "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "1536", "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "512"})
+        goose = self.launch("goose", "--api-key", "secret")["variables"]
+        self.assertEqual({name: value for name, value in goose.items() if name.startswith(("GOOSE_", "OPENAI_"))},
+                         {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "demo", "GOOSE_CONTEXT_LIMIT": "2048", "GOOSE_MAX_TOKENS": "512",
+                          "GOOSE_AUTO_COMPACT_THRESHOLD": "0.75", "OPENAI_HOST": url, "OPENAI_BASE_PATH": "v1/chat/completions",
+                          "OPENAI_API_KEY": "secret"})
+
+    def test_settings_by_files_of_etna_leave_those_of_the_programs_alone(self):
+        _, url = self.serve("demo")
+        own = {path: self.root / path for path in (".qwen/settings.json", ".cline/data/settings/providers.json", ".pi/agent/models.json",
+                                                   ".config/crush/crush.json", ".aider.model.metadata.json")}
+        for path in own.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("{}")
+        folder = self.root / ".local/state/etna/launch"
+
+        qwen = self.launch("qwen")
+        self.assertEqual(qwen["variables"]["QWEN_CODE_SYSTEM_SETTINGS_PATH"], str(folder / "qwen/settings.json"))
+        self.assertEqual(qwen["arguments"], ["--auth-type", "openai", "--model", "demo"])
+        [provider] = json.loads((folder / "qwen/settings.json").read_text())["modelProviders"]["openai"]
+        self.assertEqual(provider, {"id": "demo", "name": "demo", "baseUrl": url + "/v1", "envKey": "OPENAI_API_KEY",
+                                    "generationConfig": {"contextWindowSize": 2048, "samplingParams": {"max_tokens": 512}}})
+
+        cline = self.launch("cline")
+        self.assertEqual(cline["arguments"], ["-P", "openai-compatible", "-m", "demo"])
+        providers = json.loads(pathlib.Path(cline["variables"]["CLINE_PROVIDER_SETTINGS_PATH"]).read_text())["providers"]
+        self.assertEqual(providers["openai-compatible"]["settings"],
+                         {"provider": "openai-compatible", "apiKey": "none", "baseUrl": url + "/v1", "model": "demo", "contextWindow": 2048,
+                          "maxTokens": 512})
+
+        pi = self.launch("pi")
+        self.assertEqual(pi["arguments"], ["--extension", str(folder / "pi/etna.js"), "--provider", "etna", "--model", "demo"])
+        self.assertIn('"contextWindow":2048', (folder / "pi/etna.js").read_text())
+        self.assertIn('"maxTokens":512', (folder / "pi/etna.js").read_text())
+
+        crush = self.launch("crush")
+        self.assertEqual(crush["variables"]["CRUSH_GLOBAL_CONFIG"], str(folder / "crush"))
+        config = json.loads((folder / "crush/crush.json").read_text())
+        self.assertEqual(config["providers"]["etna"]["models"],
+                         [{"id": "demo", "name": "demo", "context_window": 2048, "default_max_tokens": 512}])
+        self.assertEqual(config["models"]["large"], {"provider": "etna", "model": "demo"})
+
+        aider = self.launch("aider", "--", "--yes")
+        self.assertEqual(aider["arguments"], ["--model", "openai/demo", "--no-show-model-warnings", "--model-metadata-file",
+                                              str(folder / "aider/models.json"), "--yes"])
+        self.assertEqual(aider["variables"]["OPENAI_API_BASE"], url + "/v1")
+        metadata = json.loads((folder / "aider/models.json").read_text())["openai/demo"]
+        self.assertEqual((metadata["max_input_tokens"], metadata["max_output_tokens"]), (1536, 512))
+
+        for path in own.values():
+            self.assertEqual(path.read_text(), "{}")
+        for path in folder.rglob("*"):
+            self.assertEqual(path.stat().st_mode & 0o077, 0, path)
+
+    def test_the_settings_of_editors_are_printed_or_written_to_a_new_file(self):
+        self.assertIn("hint: start one with `etna serve MODEL`", self.etna("launch", "zed", code=1).stderr)
+        _, url = self.serve("demo")
+        result = self.etna("launch", "zed")
+        zed = json.loads(result.stdout)
+        self.assertIn("settings.json", result.stderr)
+        provider = zed["language_models"]["openai_compatible"]["etna"]
+        self.assertEqual(provider["api_url"], url + "/v1")
+        self.assertEqual((provider["available_models"][0]["max_tokens"], provider["available_models"][0]["max_output_tokens"]), (2048, 512))
+        file = self.root / "models.json"
+        self.etna("launch", "vscode", "-o", str(file))
+        [group] = json.loads(file.read_text())
+        self.assertEqual((group["vendor"], group["models"][0]["url"]), ("customendpoint", url + "/v1"))
+        self.assertEqual((group["models"][0]["maxInputTokens"], group["models"][0]["maxOutputTokens"]), (1536, 512))
+        before = file.read_text()
+        self.assertIn("exists already", self.etna("launch", "vscode", "-o", str(file), code=1).stderr)
+        self.assertEqual(file.read_text(), before)
+        self.assertIn("--output is for the settings of an editor", self.etna("launch", "claude", "-o", str(file), code=2).stderr)
 
     def test_a_server_is_started_for_the_model_and_ends_with_the_program(self):
         shutil.copy(STORIES, self.root / "my model.gguf")

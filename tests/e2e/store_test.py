@@ -18,6 +18,72 @@ from stand_in_hub import StandInHub
 STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
 
 
+class Planned(EtnaHome):
+    """`etna plan` of models that are not stored."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub = StandInHub()
+        self.addCleanup(self.hub.close)
+
+    def environment(self, **more):
+        return super().environment(**{"HF_ENDPOINT": self.hub.url, **more})
+
+    def plan(self, *arguments, **more):
+        return json.loads(self.etna("plan", *arguments, "--json", **more).stdout)
+
+    def test_a_model_of_the_hub_is_planned_from_its_header_and_nothing_is_stored(self):
+        large = STORIES.read_bytes() + bytes(64 << 20)
+        self.hub.add("u/stories", {"stories-F16.gguf": large})
+        remote = self.plan("hf.co/u/stories", "-c", "1024")
+        self.assertEqual(remote["download_bytes"], len(large))
+        self.assertEqual({ranges for *_, ranges in self.hub.requests("cdn")}, {"bytes=0-0", "bytes=0-4194303"})
+        self.assertFalse((self.models / "blobs").exists())
+        local = self.plan(str(STORIES), "-c", "1024")
+        self.assertEqual(local["download_bytes"], 0)
+        for name in ("memory", "device_bytes", "context_tokens", "fits"):
+            self.assertEqual(remote[name], local[name], name)
+        self.assertIn("; the model is not stored\n", self.etna("plan", "hf.co/u/stories", "-c", "1024").stdout)
+
+    def test_a_known_name_is_planned_before_the_download_and_as_a_draft(self):
+        self.hub.add("Qwen/Qwen3-8B-GGUF", {"Qwen3-8B-Q4_K_M.gguf": STORIES.read_bytes()})
+        self.assertEqual(self.plan("qwen3")["download_bytes"], STORIES.stat().st_size)
+        self.assertTrue(any(use["detail"].startswith("draft model") for use in self.plan("demo", "--draft", "qwen3:8b")["memory"]))
+
+    def test_without_a_network_the_table_answers_and_says_so(self):
+        for arguments in (["--hub", "http://127.0.0.1:9"], ["--offline"]):
+            result = self.etna("plan", "qwen3.6:35b", *arguments)
+            self.assertIn("no plan of the memory, only what the table of known models has", result.stderr)
+            self.assertIn("download     19.74 GiB\nparameters   34700 million, 3000 million for each token\n", result.stdout)
+        facts = self.plan("qwen3.6:35b", "--offline")
+        self.assertEqual((facts["model_context_tokens"], facts["memory"]), (262144, None))
+        self.assertIn("--offline is set", self.etna("plan", "hf.co/u/stories", "--offline", code=1).stderr)
+
+    def test_what_cannot_be_read_at_the_hub_is_an_error(self):
+        self.hub.add("u/broken", {"m-Q8_0.gguf": b"GGUF" + bytes(1000)})
+        self.hub.add("u/whole", {"m-Q8_0.gguf": STORIES.read_bytes()}, ignore_range=100)
+        self.assertIn("m-Q8_0.gguf", self.etna("plan", "hf.co/u/broken", code=1).stderr)
+        self.assertIn("the server sends no parts of files", self.etna("plan", "hf.co/u/whole", code=1).stderr)
+        self.assertIn("Repository not found", self.etna("plan", "hf.co/u/none", code=1).stderr)
+
+    def test_the_list_names_the_models_that_fit_this_machine_and_their_speed(self):
+        first = self.etna("plan", "--list", "--json")
+        listed = json.loads(first.stdout)
+        self.assertGreater(min(listed["copy_bytes_s"], listed["matrix_flop_s"], listed["dispatch_us"]), 0)
+        self.assertEqual([], self.hub.requests())
+        models = {model["name"]: model for model in listed["models"]}
+        self.assertTrue(models["qwen3:0.6b"]["fits"])
+        self.assertEqual(models["gpt-oss:120b"]["fits"], models["gpt-oss:120b"]["needed_bytes"] <= listed["usable_bytes"])
+        self.assertGreater(models["qwen3:0.6b"]["generation_tok_s"], models["qwen3:8b"]["generation_tok_s"])
+        again = json.loads(self.etna("plan", "--list", "--json").stdout)  # the rates are stored
+        self.assertEqual([again[name] for name in ("copy_bytes_s", "matrix_flop_s", "dispatch_us")],
+                         [listed[name] for name in ("copy_bytes_s", "matrix_flop_s", "dispatch_us")])
+        result = self.etna("plan", "--list")
+        self.assertIn("speeds are estimates", result.stderr)
+        self.assertRegex(result.stdout, r"qwen3:0.6b +[0-9.]+ [MG]iB +[0-9.]+ +< [0-9.]+ +text")
+        self.assertIn("--list takes no model", self.etna("plan", "demo", "--list", code=2).stderr)
+
+
 class Stored(EtnaHome):
     def blobs(self):
         return sorted(path.name for path in (self.models / "blobs").iterdir())

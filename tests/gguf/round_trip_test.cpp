@@ -232,6 +232,43 @@ TEST_CASE("a directory longer than the first read is read completely") {
         CHECK(tensor_content(*file, tensor) == counting_bytes(tensor.bytes));
 }
 
+TEST_CASE("a file elsewhere is read like the same bytes in memory, tensors on demand") {
+    const Bytes bytes = small_model().bytes();
+    uint64_t read_bytes = 0;
+    bool is_lost = false;
+    const auto read = [&](uint64_t offset, MutableByteView into) -> Status {
+        if (is_lost)
+            return Error{ErrorKind::unreachable, "no network"};
+        read_bytes += into.size();
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+        return {};
+    };
+    const uint64_t stated_bytes = uint64_t{1} << 40; // it goes on: the first read takes 4 MiB of it
+    Bytes padded = bytes;
+    padded.resize(std::size_t{4} << 20);
+    const auto read_padded = [&](uint64_t offset, MutableByteView into) -> Status {
+        read_bytes += into.size();
+        std::copy_n(padded.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+        return {};
+    };
+    const auto large = gguf::File::open({{.name = "large.gguf", .bytes = stated_bytes, .read = read_padded}});
+    REQUIRE(large.has_value());
+    CHECK(read_bytes == padded.size());
+
+    const auto file = gguf::File::open({{.name = "small.gguf", .bytes = bytes.size(), .read = read}});
+    REQUIRE(file.has_value());
+    CHECK(file->name() == "small.gguf");
+    CHECK(file->text("general.architecture") == "llama");
+    for (const gguf::Tensor& tensor : file->tensors())
+        CHECK(tensor_content(*file, tensor) == counting_bytes(tensor.bytes));
+    is_lost = true;
+    Bytes content(1);
+    CHECK(file->read(file->tensors().front(), 0, content).error().kind == ErrorKind::unreachable);
+    const auto lost = gguf::File::open({{.name = "lost.gguf", .bytes = bytes.size(), .read = read}});
+    CHECK(lost.error().kind == ErrorKind::unreachable);
+    CHECK(gguf::File::open(std::vector<gguf::RangeSource>()).error().kind == ErrorKind::invalid_argument);
+}
+
 TEST_CASE("a file that is cut or replaced while it is open is an error, and no signal") {
     const TemporaryFolder folder;
     const auto path = folder.path() / "cut.gguf";

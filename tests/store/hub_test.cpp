@@ -127,12 +127,14 @@ TEST_CASE("a named quantisation or file is taken, or refused with those that exi
 TEST_CASE("the parts of a split model come together, in order; projectors and drafts are reported") {
     const auto files = chosen("Q8_0", {gguf_file("m-Q8_0-00002-of-00002.gguf", 3),
                                        gguf_file("m-Q8_0-00001-of-00002.gguf", 4),
-                                       gguf_file("mmproj-m-Q8_0.gguf"), gguf_file("m-draft-Q8_0.gguf")});
+                                       gguf_file("mmproj-m-Q8_0.gguf"), gguf_file("m-draft-Q8_0.gguf"),
+                                       gguf_file("MTP/mtp-m-Q8_0.gguf"), gguf_file("m-DFlash-Q8_0.gguf")});
     REQUIRE(files.parts.size() == 2);
     CHECK(files.parts[0].path == "m-Q8_0-00001-of-00002.gguf");
     CHECK(files.bytes() == 7);
     CHECK(files.projectors == std::vector<std::string>{"mmproj-m-Q8_0.gguf"});
-    CHECK(files.drafts == std::vector<std::string>{"m-draft-Q8_0.gguf"});
+    CHECK(files.drafts ==
+          std::vector<std::string>{"m-draft-Q8_0.gguf", "MTP/mtp-m-Q8_0.gguf", "m-DFlash-Q8_0.gguf"});
     CHECK(refused("Q8_0", {gguf_file("m-Q8_0-00002-of-00002.gguf")}).kind == ErrorKind::corrupt);
     CHECK(refused("Q8_0", {gguf_file("m-Q8_0-00000-of-00000.gguf")}).kind == ErrorKind::corrupt);
 }

@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -136,6 +137,42 @@ TEST_CASE("known models have unique names in lower case, and name valid reposito
     }
     CHECK(names.size() >= 25);
     CHECK(parsed_name("Qwen3:0.6B") == ModelName(HubModel{"Qwen", "Qwen3-0.6B-GGUF", "Q8_0", ""}));
-    CHECK(store::known_model("qwen3") == nullptr);
-    CHECK(parsed_name("qwen3") == ModelName(LocalModel{"qwen3"}));
+    CHECK(store::known_model("qwen") == nullptr);
+    CHECK(parsed_name("qwen") == ModelName(LocalModel{"qwen"}));
+}
+
+TEST_CASE("a family's name alone means its usual size, and a size needs no number of active parameters") {
+    std::map<std::string_view, int> usual;
+    for (const store::KnownModel& model : store::known_models())
+        usual[model.family()] += store::is_usual(model) ? 1 : 0;
+    for (const auto& [family, count] : usual) {
+        CAPTURE(family);
+        CHECK(count == 1);
+        CHECK(store::known_model(family)->family() == family);
+    }
+    for (const auto& [typed, meant] :
+         std::map<std::string, std::string>{{"qwen3", "qwen3:8b"},
+                                            {"Llama3.2", "llama3.2:3b"},
+                                            {"gpt-oss", "gpt-oss:20b"},
+                                            {"gemma4:latest", "gemma4:e4b"},
+                                            {"qwen3.6:35b", "qwen3.6:35b-a3b"},
+                                            {"qwen3.8", "qwen3.8:27b"},
+                                            {"nemotron3:30B", "nemotron3:30b-a3b"}}) {
+        CAPTURE(typed);
+        REQUIRE(store::known_model(typed) != nullptr);
+        CHECK(store::known_model(typed)->name == meant);
+    }
+    for (const char* unknown : {"qwen3:", "qwen3:8", "qwen3:30b-a", "latest", ":latest", "", "gemma4:4b"})
+        CHECK(store::known_model(unknown) == nullptr);
+}
+
+TEST_CASE("the sizes of known models are plausible for their quantisation") {
+    for (const store::KnownModel& model : store::known_models()) {
+        CAPTURE(model.name);
+        const double bits = 8.0 * model.download_mb / model.parameters_m;
+        CHECK(bits > 4);
+        CHECK(bits < 9.5);
+        CHECK(model.active_m <= model.parameters_m);
+        CHECK(model.context_tokens >= 512);
+    }
 }

@@ -109,6 +109,8 @@ TEST_CASE("the error for an unknown name lists the path tried, the existing name
     REQUIRE(error.kind == ErrorKind::not_found);
     REQUIRE(contains(error.message, (folder.path / "smolm2.gguf").string()));
     REQUIRE(contains(error.hint, "did you mean `smollm2`?"));
+    REQUIRE(contains(store::resolve("gptoss", folder.path).error().hint, "did you mean `gpt-oss`?"));
+    REQUIRE(contains(store::resolve("qwen3:7b", folder.path).error().hint, "`qwen3:8b`"));
     REQUIRE(contains(error.hint, "qwen3"));
     REQUIRE(contains(error.hint, "demo"));
 }
