@@ -2,6 +2,7 @@
 
 #include "cli/load_model.hpp"
 #include "cli/options/preset.hpp"
+#include "cli/terminal/load_display.hpp"
 #include "core/base/log.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/memory_forecast.hpp"
@@ -59,6 +60,8 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     load.sampling = preset.generation.sampling.overrides;
     load.system = preset.generation.system;
     load.requests = request_defaults(preset.generation);
+    LoadLog progress_log(source.name);
+    load.executor.progress = [&](const runtime::LoadProgress& progress) { progress_log.show(progress); };
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     for (const std::string& note : model.memory_notes())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
