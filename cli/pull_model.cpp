@@ -218,11 +218,14 @@ Result<store::ModelSource> find_model(const std::string& name, const HubOptions&
     auto source = store::resolve(name, folder, foreign_folders(environment.variables));
     if (const auto manifest = models.find(name); source && manifest)
         models.note_use(*manifest);
-    if (source || source.error().kind != ErrorKind::not_found || !environment.is_interactive())
+    if (source || source.error().kind != ErrorKind::not_found)
         return source;
     const auto parsed_name = store::parse_remote_name(name);
     const bool is_remote = parsed_name && !std::holds_alternative<store::LocalModel>(*parsed_name);
-    if (!is_remote || !environment.ask_at_terminal || !environment.watch_interrupts)
+    const bool can_ask =
+        environment.is_interactive() && environment.ask_at_terminal && environment.watch_interrupts;
+    const bool is_offline = options.network == Network::unused; // then pull_model() only names the file
+    if (!is_remote || !(can_ask || is_offline))
         return source;
     PullSettings settings;
     settings.hub = options;

@@ -268,6 +268,14 @@ TEST_CASE("a typed max-tokens replaces a stored min-tokens") {
     CHECK(etna.run({"run", "long", "Hi", "--max-tokens", "5"}).code == 0);
 }
 
+TEST_CASE("offline, run names the file of a remote model and its place") {
+    Stored etna;
+    const Outcome outcome = etna.failed({"run", "qwen3:0.6b", "hi", "--offline"});
+    CHECK(contains(outcome.error, "`qwen3:0.6b` is not stored on this machine, and --offline is set\n"));
+    CHECK(contains(outcome.error, "get the .gguf file with Q8_0 in its name from "));
+    CHECK(contains(outcome.error, "put it into "));
+}
+
 TEST_CASE("the built-in models are listed, marked as such") {
     Stored etna;
     const std::string listed = etna.printed({"list"});
