@@ -2,7 +2,6 @@
 
 #include "cli/terminal/progress_bar.hpp"
 #include "core/base/bytes.hpp"
-#include "core/base/log.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -95,10 +94,12 @@ std::string LoadDisplay::line() const {
 void LoadLog::show(const LoadProgress& progress) {
     constexpr auto between = std::chrono::seconds(5);
     const auto now = std::chrono::steady_clock::now();
-    if (now - logged_ < between)
+    const bool begins_check =
+        progress.phase == LoadProgress::Phase::checking_kernels && !std::exchange(has_reported_check_, true);
+    if (!begins_check && now - reported_ < between)
         return;
-    logged_ = now;
-    log(LogLevel::info, fmt::format("{}: {}, {}", model_, label_of(progress.phase), count_of(progress)));
+    reported_ = now;
+    report_(fmt::format("{}: {}, {}", model_, label_of(progress.phase), count_of(progress)));
 }
 
 } // namespace etna::cli

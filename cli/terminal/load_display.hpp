@@ -6,10 +6,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace etna::cli {
 
@@ -41,16 +44,20 @@ private:
     std::thread drawing_; ///< none without a terminal
 };
 
-/// Logs the progress of a load every five seconds, for a server.
+/// Reports the progress of a load in lines, for a server's log: when it begins to check kernels, and every
+/// five seconds.
 class LoadLog {
 public:
-    explicit LoadLog(std::string model) : model_(std::move(model)) {}
+    LoadLog(std::string model, std::function<void(std::string_view line)> report)
+        : model_(std::move(model)), report_(std::move(report)) {}
 
     void show(const runtime::LoadProgress& progress);
 
 private:
     std::string model_;
-    std::chrono::steady_clock::time_point logged_ = std::chrono::steady_clock::now();
+    std::function<void(std::string_view line)> report_;
+    bool has_reported_check_ = false;
+    std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
 } // namespace etna::cli
