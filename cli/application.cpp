@@ -81,6 +81,7 @@ Result<TypedArguments> all_arguments(const Command& command, std::span<const std
     add_environment(command, environment.variables, typed);
     ETNA_CHECK(add_preset(command, environment, typed));
     ETNA_CHECK(add_config_file(command, config_file(environment.variables), typed));
+    ETNA_CHECK(check_input_files(command, typed));
     return typed;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/environment.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/terminal_echo.hpp"
 #include "core/runtime/runtime.hpp"
 
 #include <csignal>
@@ -91,11 +92,10 @@ EndSignal watch_end_signals() {
     return [watch = std::make_shared<EndWatch>()] { return static_cast<int>(end_signal); };
 }
 
-TerminalAnswer ask_at_terminal(const std::string& question, const generate::CancelPoll& is_cancelled) {
+TerminalAnswer read_answer(int terminal, const std::string& question,
+                           const generate::CancelPoll& is_cancelled) {
     constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
-    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
-    if (terminal < 0)
-        return {.kind = TerminalAnswer::Kind::no_terminal};
+    const TerminalEcho echo(terminal, Echo::on);
     Output output(terminal);
     ::tcflush(terminal, TCIFLUSH); // discard input typed before the question
     output.write(question);
@@ -114,6 +114,14 @@ TerminalAnswer ask_at_terminal(const std::string& question, const generate::Canc
         if (character != '\n')
             answer.line += character;
     }
+    return answer;
+}
+
+TerminalAnswer ask_at_terminal(const std::string& question, const generate::CancelPoll& is_cancelled) {
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        return {.kind = TerminalAnswer::Kind::no_terminal};
+    TerminalAnswer answer = read_answer(terminal, question, is_cancelled);
     ::close(terminal);
     return answer;
 }

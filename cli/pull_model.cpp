@@ -1,6 +1,7 @@
 #include "cli/pull_model.hpp"
 
 #include "cli/terminal/printable.hpp"
+#include "cli/terminal/progress_bar.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/log.hpp"
 #include "core/store/missing_model.hpp"
@@ -56,7 +57,6 @@ private:
 };
 
 std::string DownloadDisplay::text(const store::PullProgress& progress, Clock::time_point now) {
-    constexpr double width = 30;
     const uint64_t done = progress.download.done_bytes;
     const uint64_t total = progress.download.total_bytes;
     const double part =
@@ -70,17 +70,13 @@ std::string DownloadDisplay::text(const store::PullProgress& progress, Clock::ti
     const std::chrono::duration<double> elapsed = now - start_;
     const double rate =
         static_cast<double>(done - std::min(done, start_bytes_)) / std::max(elapsed.count(), 0.001);
-    std::string line = fmt::format("fetching{}", which);
-    if (is_terminal_) {
-        const auto filled = static_cast<std::size_t>(part * width);
-        line += fmt::format(" [{}{}]", std::string(filled, '#'),
-                            std::string(static_cast<std::size_t>(width) - filled, '.'));
-    }
-    line += fmt::format(" {:.0f} % of {}, {}/s", part * 100, size_text(total),
-                        size_text(static_cast<uint64_t>(rate)));
+    std::string detail = fmt::format("{:.0f} % of {}, {}/s", part * 100, size_text(total),
+                                     size_text(static_cast<uint64_t>(rate)));
     if (rate > 1)
-        line += fmt::format(", {} left", duration_text(static_cast<double>(total - done) / rate));
-    return line;
+        detail += fmt::format(", {} left", duration_text(static_cast<double>(total - done) / rate));
+    const std::string label = fmt::format("fetching{}", which);
+    return is_terminal_ ? progress_bar(label, part, detail, diagnostics_->status_columns())
+                        : fmt::format("{} {}", label, detail);
 }
 
 void DownloadDisplay::show(const store::PullProgress& progress) {
@@ -238,11 +234,14 @@ Result<store::ModelSource> find_model(const std::string& name, const HubOptions&
     auto source = store::resolve(name, folder, foreign_folders(environment.variables));
     if (const auto manifest = models.find(name); source && manifest)
         models.note_use(*manifest);
-    if (source || source.error().kind != ErrorKind::not_found || !environment.is_interactive())
+    if (source || source.error().kind != ErrorKind::not_found)
         return source;
     const auto parsed_name = store::parse_remote_name(name);
     const bool is_remote = parsed_name && !std::holds_alternative<store::LocalModel>(*parsed_name);
-    if (!is_remote || !environment.ask_at_terminal || !environment.watch_interrupts)
+    const bool can_ask =
+        environment.is_interactive() && environment.ask_at_terminal && environment.watch_interrupts;
+    const bool is_offline = options.network == Network::unused; // then pull_model() only names the file
+    if (!is_remote || !(can_ask || is_offline))
         return source;
     PullSettings settings;
     settings.hub = options;

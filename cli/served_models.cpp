@@ -2,6 +2,7 @@
 
 #include "cli/load_model.hpp"
 #include "cli/options/preset.hpp"
+#include "cli/terminal/load_display.hpp"
 #include "core/base/log.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/memory_forecast.hpp"
@@ -50,7 +51,8 @@ bool is_remote(const store::ModelSource& source) {
 }
 
 Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
-                                           const Environment& environment) {
+                                           const Environment& environment,
+                                           const std::function<void(std::string_view line)>& report) {
     ETNA_TRY(const ModelOptions options, options_for(source, served));
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     ETNA_TRY(const auto draft, find_draft(options, environment));
@@ -59,6 +61,9 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     load.sampling = preset.generation.sampling.overrides;
     load.system = preset.generation.system;
     load.requests = request_defaults(preset.generation);
+    LoadLog progress_log(source.name, report);
+    if (report)
+        load.executor.progress = [&](const runtime::LoadProgress& progress) { progress_log.show(progress); };
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     for (const std::string& note : model.memory_notes())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));

@@ -6,6 +6,8 @@
 #include "server/models/models.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 // The loader and the inspector of server::Models.
 namespace etna::cli {
@@ -13,10 +15,12 @@ namespace etna::cli {
 /// Returns whether the source is a model of the hub that is not downloaded, and so has no bytes.
 bool is_remote(const store::ModelSource& source);
 
-/// Loads a model with the options stored for it. Blocking. Errors: those of generate::Model::load(), and of
+/// Loads a model with the options stored for it. `report` receives lines on the progress of a load that
+/// checks new kernels or takes long; may be empty. Blocking. Errors: those of generate::Model::load(), and of
 /// the chosen template and draft model.
 Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
-                                           const Environment& environment);
+                                           const Environment& environment,
+                                           const std::function<void(std::string_view line)>& report = {});
 
 /// Returns the options for a load that fails unless the model fits on the device with its experts (unless the
 /// user has placed them) and a context that holds most prompts.

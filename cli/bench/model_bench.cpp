@@ -26,6 +26,20 @@ uint32_t BenchPlan::context_tokens() const {
            slack;
 }
 
+BenchPlan cpu_bench_plan() {
+    return {.prompt_tokens = 64, .generated_tokens = 16, .batches = {1, 4}, .depths = {0}, .repetitions = 3};
+}
+
+double seconds_at_most(const BenchPlan& plan, double repetition_s) {
+    const double row_tokens = plan.prompt_tokens + plan.generated_tokens;
+    double rows = 0; // of one sequence at depth 0
+    for (const uint32_t batch : plan.batches) {
+        for (const uint32_t depth : plan.depths)
+            rows += batch * (plan.repetitions + 1 + depth / row_tokens);
+    }
+    return rows * repetition_s / plan.batches.front();
+}
+
 ModelBench::ModelBench(engine::Engine& engine, std::shared_ptr<StepMeter> meter, BenchPlan plan,
                        model::WeightReads weights)
     : engine_(&engine), meter_(std::move(meter)), plan_(std::move(plan)), weights_(weights) {}

@@ -25,6 +25,14 @@ struct BenchPlan {
     [[nodiscard]] uint32_t context_tokens() const;
 };
 
+/// The default plan on a CPU.
+BenchPlan cpu_bench_plan();
+
+/// Returns at most how many seconds all rows take, from the first of them: `repetition_s` is the time of one
+/// repetition, warm-up excluded. More sequences together are counted as if they ran one by one, which is true
+/// of no GPU.
+double seconds_at_most(const BenchPlan& plan, double repetition_s);
+
 /// Runs made-up prompts on an engine and measures them. For each batch and depth: once to compile kernels and
 /// to fill the cache up to the depth, which does not count; then, in each repetition, a prompt alone and a
 /// generation alone. Prompts differ after the depth, so that no cached page serves the next one. Belongs to

@@ -63,6 +63,15 @@ std::vector<std::string> state_lines(const ChatState& state) {
     return lines;
 }
 
+std::vector<std::string> setting_lines(const ChatState& state) {
+    std::vector<std::string> lines;
+    for (const Setting& setting : state.settings.entries())
+        lines.push_back(fmt::format("{} {}", setting.name, setting.value));
+    if (lines.empty())
+        lines.emplace_back("nothing is set; the model's own values apply");
+    return lines;
+}
+
 std::vector<std::string> message_lines(const ChatSession& session) {
     std::vector<std::string> lines;
     for (const chat::Message& message : session.conversation().messages) {
@@ -98,8 +107,10 @@ std::vector<std::string> tool_lines(const Tools& tools) {
 
 /// Returns the output of /show WHAT. Errors: invalid_argument (unknown name), and those of rendering.
 Result<std::vector<std::string>> lines_of(const std::string& what, const ChatState& state) {
-    if (what.empty())
+    if (what.empty() || what == "info") // Ollama's name
         return state_lines(state);
+    if (what == "parameters")
+        return setting_lines(state);
     if (what == "messages")
         return message_lines(state.session);
     if (what == "system")
@@ -112,8 +123,9 @@ Result<std::vector<std::string>> lines_of(const std::string& what, const ChatSta
         ETNA_TRY(const auto* format, format_of(state.session));
         return split_lines(format->chat_template.text());
     }
-    return invalid_argument(fmt::format("/show has no {}", backquoted(what)),
-                            "use /show alone, or with messages, system, tools, template or prompt");
+    return invalid_argument(
+        fmt::format("/show has no {}", backquoted(what)),
+        "use /show alone, or with messages, system, tools, template, prompt or parameters");
 }
 
 /// Returns the output of /stats.
@@ -149,7 +161,33 @@ Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
     return ChatStep::proceed;
 }
 
-Result<ChatStep> set(ChatState& state, const std::string& argument) {
+Result<ChatStep> system(ChatState& state, const std::string& argument) {
+    state.session.set_system(argument);
+    state.diagnostics.note(argument.empty() ? "the system message is removed" : "the system message is set");
+    return ChatStep::proceed;
+}
+
+/// Removes the quotes around a text, as users of Ollama type them.
+std::string unquoted(const std::string& text) {
+    const bool is_quoted = text.size() > 1 && text.front() == '"' && text.back() == '"';
+    return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+Result<ChatStep> show_setting(ChatState& state, const std::string& name) {
+    if (name == "system") {
+        const std::string_view text = state.session.system();
+        state.diagnostics.line(text.empty() ? "there is no system message" : text);
+        return ChatStep::proceed;
+    }
+    ETNA_TRY(const auto lines, state.settings.lines_of(name));
+    for (const std::string& line : lines)
+        state.diagnostics.line(line);
+    return ChatStep::proceed;
+}
+
+Result<ChatStep> set(ChatState& state, const std::string& typed) {
+    constexpr std::string_view ollama_word = "parameter ";
+    const std::string argument = typed.starts_with(ollama_word) ? typed.substr(ollama_word.size()) : typed;
     if (argument.empty()) {
         const auto settings = state.settings.entries();
         for (const Setting& setting : settings)
@@ -161,7 +199,12 @@ Result<ChatStep> set(ChatState& state, const std::string& argument) {
     const std::size_t space = argument.find(' ');
     const std::string value =
         space == std::string::npos ? "" : argument.substr(argument.find_first_not_of(' ', space));
-    ETNA_CHECK(state.settings.set(argument.substr(0, space), value));
+    const std::string name = argument.substr(0, space);
+    if (name == "system" && !value.empty())
+        return system(state, unquoted(value));
+    if (value.empty() && !state.settings.is_switch(name))
+        return show_setting(state, name);
+    ETNA_CHECK(state.settings.set(name, value));
     return ChatStep::proceed;
 }
 
@@ -181,12 +224,6 @@ Result<ChatStep> show(ChatState& state, const std::string& argument) {
     ETNA_TRY(const auto lines, lines_of(argument, state));
     for (const std::string& line : lines)
         state.diagnostics.line(line);
-    return ChatStep::proceed;
-}
-
-Result<ChatStep> system(ChatState& state, const std::string& argument) {
-    state.session.set_system(argument);
-    state.diagnostics.note(argument.empty() ? "the system message is removed" : "the system message is set");
     return ChatStep::proceed;
 }
 
@@ -305,8 +342,7 @@ Result<ChatStep> model(ChatState& state, const std::string& argument) {
     ModelOptions options = state.model;
     options.model = expand_home(argument, state.environment.variables);
     ETNA_TRY(auto loaded, load_model(options, state.environment, state.diagnostics));
-    if (const auto format = loaded.chat().find({}); !format)
-        return format.error();
+    ETNA_CHECK(check_can_chat(loaded));
     state.session.set_model(std::move(loaded));
     state.model = std::move(options);
     state.diagnostics.note(fmt::format("{} continues the conversation", state.session.model().name()));
@@ -333,10 +369,11 @@ Result<ChatStep> bye(ChatState& /*state*/, const std::string& /*argument*/) {
 constexpr std::array all_chat_commands = {
     ChatCommand{"/help", "", "list these commands", help, {"/?"}},
     ChatCommand{"/set", "[NAME VALUE]",
-                "change a setting, such as temp or max-tokens, or list those that are set", set},
+                "change a setting, such as temp or max-tokens; without VALUE, show it", set},
     ChatCommand{"/think", "", "let the model think before its answers", think},
     ChatCommand{"/nothink", "", "let the model answer without thinking", no_think, {"/no_think"}},
-    ChatCommand{"/show", "[WHAT]", "show the state; or messages, system, tools, template, prompt", show},
+    ChatCommand{"/show", "[WHAT]", "show the state; or messages, system, tools, template, prompt, parameters",
+                show},
     ChatCommand{"/system", "[TEXT]", "set the system message, or remove it", system},
     ChatCommand{"/clear", "", "clear the conversation, except the system message", clear},
     ChatCommand{"/undo", "", "remove the last message and its answer", undo},
@@ -446,6 +483,15 @@ LineCompletion complete_chat_line(std::string_view line, const Variables& variab
             completion.words.emplace_back(command.name);
     }
     return completion;
+}
+
+Status check_can_chat(const generate::Model& model) {
+    if (model.engine().limits().is_encoder) {
+        return Error{ErrorKind::unsupported, fmt::format("{} encodes texts and generates none", model.name()),
+                     fmt::format("use `etna embed {}`, or name a model that generates text", model.name())};
+    }
+    const auto format = model.chat().find({});
+    return format ? Status() : format.error();
 }
 
 std::string status_line(const ChatSession& session) {

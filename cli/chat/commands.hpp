@@ -46,6 +46,9 @@ bool is_chat_command(std::string_view message);
 /// the command's own.
 Result<ChatStep> run_chat_command(ChatState& state, const std::string& message);
 
+/// Errors: unsupported (the model only embeds texts), and those of its chat template.
+Status check_can_chat(const generate::Model& model);
+
 /// Completes commands for the line's first word, files for any other; a command's path argument is one word,
 /// spaces included. Folders end in a slash. Reads folders; an unreadable one counts as empty.
 LineCompletion complete_chat_line(std::string_view line, const Variables& variables);

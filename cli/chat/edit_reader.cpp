@@ -1,6 +1,7 @@
 #include "cli/chat/edit_reader.hpp"
 
 #include "cli/environment.hpp"
+#include "cli/terminal/word_wrap.hpp"
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <optional>
 #include <string>
 #include <utility>
@@ -153,6 +155,9 @@ constexpr std::string_view paste_on = "\x1b[?2004h"; // xterm's bracketed paste 
 constexpr std::string_view paste_off = "\x1b[?2004l";
 constexpr std::string_view clear_rest = "\r\x1b[J"; // ECMA-48's ED
 constexpr wchar_t ctrl_c = L'\x03';
+constexpr const wchar_t* enter = L"\n";
+constexpr const wchar_t* previous_in_history = L"\x10"; // ^P and ^N, libedit's keys
+constexpr const wchar_t* next_in_history = L"\x0e";
 constexpr std::chrono::milliseconds paste_silence{1000};
 
 /// wchar_t holds a code point here, as everywhere but on Windows.
@@ -271,9 +276,52 @@ struct EditReader::Impl {
 
     static wchar_t* prompt_of(EditLine* edit) { return of(edit).prompt.data(); }
 
+    /// Ends the line as Enter does, which moves the cursor below the last row of the text.
     static unsigned char interrupt(EditLine* edit, wint_t /*character*/) {
         of(edit).is_interrupted = true;
-        return CC_NEWLINE;
+        el_wpush(edit, enter);
+        return CC_NORM;
+    }
+
+    /// The text before the cursor, and the one behind it.
+    struct Halves {
+        std::wstring_view before;
+        std::wstring_view after;
+    };
+
+    static Halves halves_of(EditLine* edit) {
+        const LineInfoW* line = el_wline(edit);
+        return {{line->buffer, static_cast<std::size_t>(line->cursor - line->buffer)},
+                {line->cursor, static_cast<std::size_t>(line->lastchar - line->cursor)}};
+    }
+
+    /// Moves to the line above in a text of several lines; on its first line, to the history.
+    static unsigned char up(EditLine* edit, wint_t /*character*/) {
+        const std::wstring_view before = halves_of(edit).before;
+        const std::size_t newline = before.rfind(L'\n');
+        if (newline == std::wstring_view::npos) {
+            el_wpush(edit, previous_in_history);
+            return CC_NORM;
+        }
+        const std::size_t column = before.size() - newline - 1;
+        const std::size_t begin = newline == 0 ? 0 : before.rfind(L'\n', newline - 1) + 1;
+        el_cursor(edit,
+                  static_cast<int>(std::min(begin + column, newline)) - static_cast<int>(before.size()));
+        return CC_CURSOR;
+    }
+
+    /// Moves to the line below; on the last line, to the history.
+    static unsigned char down(EditLine* edit, wint_t /*character*/) {
+        const auto [before, after] = halves_of(edit);
+        const std::size_t newline = after.find(L'\n');
+        if (newline == std::wstring_view::npos) {
+            el_wpush(edit, next_in_history);
+            return CC_NORM;
+        }
+        const std::size_t column = before.size() - (before.rfind(L'\n') + 1);
+        const std::size_t end = std::min(after.find(L'\n', newline + 1), after.size());
+        el_cursor(edit, static_cast<int>(std::min(newline + 1 + column, end)));
+        return CC_CURSOR;
     }
 
     static unsigned char suspend(EditLine* edit, wint_t /*character*/) {
@@ -298,18 +346,39 @@ struct EditReader::Impl {
             if (event == KeySource::Event::resumed) {
                 el_wset(edit.get(), EL_PREP_TERM, 0); // clears libedit's record that the terminal is prepared
                 el_wset(edit.get(), EL_PREP_TERM, 1);
-            } else if (event != KeySource::Event::resized) {
+                redraw(0);
+            } else if (event == KeySource::Event::resized) {
+                redraw(rows_above_cursor());
+            } else {
                 return event;
             }
-            redraw();
         }
     }
 
-    /// Redraws the line on a screen that may have another size or other text.
-    void redraw() const {
+    /// Redraws the line on a screen that may have another size or other text. `rows_above`: rows of the line
+    /// above the cursor's.
+    void redraw(uint32_t rows_above) const {
         el_resize(edit.get());
+        if (pastes && rows_above > 0)
+            write(fmt::format("\x1b[{}A", rows_above)); // ECMA-48's CUU
         write(pastes ? clear_rest : "\n");
         el_wset(edit.get(), EL_REFRESH);
+    }
+
+    /// Returns how many rows above the cursor the line begins, on a terminal that rewraps its text when
+    /// resized.
+    [[nodiscard]] uint32_t rows_above_cursor() const {
+        const uint32_t columns = columns_of(::fileno(output.get()));
+        const std::wstring text = prompt + std::wstring(halves_of(edit.get()).before);
+        uint32_t rows = 0;
+        uint32_t column = 0;
+        for (const wchar_t character : text) {
+            const auto width = static_cast<uint32_t>(std::max(::wcwidth(character), 0));
+            const bool is_full = columns > 0 && column + width > columns;
+            rows += is_full || character == L'\n' ? 1 : 0;
+            column = character == L'\n' ? 0 : (is_full ? width : column + width);
+        }
+        return rows + (columns > 0 && column == columns ? 1 : 0);
     }
 
     /// Everything up to the end marker is text, newlines included. A pause also ends the text, so that a
@@ -362,12 +431,18 @@ struct EditReader::Impl {
         el_wset(line, EL_ADDFN, L"etna-interrupt", L"throw the line away", &Impl::interrupt);
         el_wset(line, EL_ADDFN, L"etna-suspend", L"stop the program", &Impl::suspend);
         el_wset(line, EL_ADDFN, L"etna-paste", L"insert pasted text", &Impl::paste);
+        el_wset(line, EL_ADDFN, L"etna-up", L"move up in the text, or to the previous one", &Impl::up);
+        el_wset(line, EL_ADDFN, L"etna-down", L"move down in the text, or to the next one", &Impl::down);
         el_wset(line, EL_ADDFN, L"etna-complete", L"complete a word", &Impl::complete);
         // Ctrl-C and Ctrl-Z arrive as characters while a line is edited.
         el_wset(line, EL_SETTY, L"-d", L"-isig", nullptr);
         el_wset(line, EL_BIND, L"^C", L"etna-interrupt", nullptr);
         el_wset(line, EL_BIND, L"^Z", L"etna-suspend", nullptr);
         el_wset(line, EL_BIND, L"\x1b[200~", L"etna-paste", nullptr);
+        for (const wchar_t* key : {L"\x1b[A", L"\x1bOA"}) // in normal and in application mode
+            el_wset(line, EL_BIND, key, L"etna-up", nullptr);
+        for (const wchar_t* key : {L"\x1b[B", L"\x1bOB"})
+            el_wset(line, EL_BIND, key, L"etna-down", nullptr);
         el_wset(line, EL_BIND, L"^I", L"etna-complete", nullptr);
         el_wset(line, EL_BIND, L"^R", L"em-inc-search-prev", nullptr);
     }
@@ -403,10 +478,8 @@ LineReader::Outcome EditReader::read(std::string_view prompt, std::string& line)
     const wchar_t* text = el_wgets(impl_->edit.get(), &count);
     if (impl_->pastes)
         impl_->write(paste_off);
-    if (impl_->is_interrupted) {
-        impl_->write("\n");
+    if (impl_->is_interrupted)
         return Outcome::interrupted;
-    }
     if (text == nullptr || count <= 0) {
         impl_->write("\n");
         return Outcome::end;

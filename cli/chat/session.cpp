@@ -254,7 +254,10 @@ void ChatSession::report(const Turn& turn) {
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
     if (is_cut && finished.prompt_tokens + finished.tokens.size() >= model_.context_tokens())
         diagnostics_->note("the context is full: the answer was cut off");
-    failed_turns_ += report_end(*diagnostics_, turn) ? 0 : 1;
+    const auto cut_off = cut_off_answer(finished, finished.output.content, settings_->generation());
+    if (cut_off)
+        diagnostics_->error(*cut_off);
+    failed_turns_ += report_end(*diagnostics_, turn) && !cut_off ? 0 : 1;
 }
 
 generate::Request ChatSession::minimal_request(const generate::Request& request) {

@@ -70,6 +70,7 @@ private:
     Status prepare(generate::Request& request) override;
     generate::Request minimal_request(const generate::Request& request) override;
     generate::SinkResult receive(const generate::Event& event) override;
+    void on_progress(const AnswerProgress& progress) override { screen_.show_progress(progress); }
     Permission ask(const output::Call& call, std::string_view command,
                    const generate::CancelPoll& is_cancelled) override;
     void on_tool_result(const output::Call& call, const ToolResult& result) override;

@@ -29,7 +29,35 @@ bool is_about_thinking(const std::string& name) {
     return std::find(thinking_names.begin(), thinking_names.end(), name) != thinking_names.end();
 }
 
+/// A name, as typed after /set, with the value that it implies.
+struct NamedSetting {
+    std::string name;
+    std::string value = {};
+};
+
+/// Returns the option that Ollama's name stands for; otherwise the name itself.
+NamedSetting in_our_names(const Command& command, std::string name) {
+    if (name == "wordwrap")
+        return {"no-wrap", "off"};
+    if (name == "nothink")
+        return {"no-think"};
+    std::ranges::replace(name, '_', '-'); // num_predict
+    const CompatOption* compat = find_compat(command, "--" + name);
+    if (compat == nullptr || compat->meaning != CompatMeaning::ours)
+        return {name};
+    return {std::string(compat->ours), compat->fixed == "true" ? "on" : std::string(compat->fixed)};
+}
+
 Error no_such_setting(const Command& command, const std::string& name) {
+    if (const Option* fixed = find_option(command, name); fixed != nullptr && has_environment_name(*fixed)) {
+        return {ErrorKind::invalid_argument, fmt::format("{} cannot be changed during a chat", fixed->name),
+                fmt::format("start the chat with --{}", fixed->name)};
+    }
+    if (const CompatOption* compat = find_compat(command, "--" + name);
+        compat != nullptr && compat->meaning == CompatMeaning::missing) {
+        return {ErrorKind::invalid_argument, fmt::format("there is no setting {}", backquoted(name)),
+                std::string(compat->hint)};
+    }
     std::vector<std::string> known;
     for (const Option& option : command.options) {
         if (can_be_set(option))
@@ -58,7 +86,31 @@ Status ChatSettings::apply(TypedArguments arguments) {
     return {};
 }
 
-Status ChatSettings::set(const std::string& name, const std::string& value) {
+bool ChatSettings::is_switch(const std::string& name) const {
+    const NamedSetting named = in_our_names(*command_, name);
+    const Option* option = find_option(*command_, named.name);
+    return !named.value.empty() || (option != nullptr && option->kind == Kind::flag);
+}
+
+Result<std::vector<std::string>> ChatSettings::lines_of(const std::string& typed_name) const {
+    const std::string name = in_our_names(*command_, typed_name).name;
+    const Option* option = find_option(*command_, name);
+    if (option == nullptr || !can_be_set(*option))
+        return no_such_setting(*command_, name);
+    std::vector<std::string> lines;
+    if (const auto set = arguments_.options.find(name); set != arguments_.options.end()) {
+        for (const TypedValue& value : set->second)
+            lines.push_back(fmt::format("{} {}", name, value.text));
+        return lines;
+    }
+    return std::vector{fmt::format("{} is not set{}{}", name,
+                                   option->default_text.empty() ? "" : "; default: ", option->default_text)};
+}
+
+Status ChatSettings::set(const std::string& typed_name, const std::string& typed_value) {
+    const NamedSetting named = in_our_names(*command_, typed_name);
+    const std::string& name = named.name;
+    const std::string& value = typed_value.empty() ? named.value : typed_value;
     const Option* option = find_option(*command_, name);
     if (option == nullptr || !can_be_set(*option))
         return no_such_setting(*command_, name);

@@ -21,13 +21,20 @@ public:
     /// Borrows `command`. Errors: invalid_argument.
     static Result<ChatSettings> create(const Command& command, TypedArguments arguments);
 
-    /// Sets an option like --NAME VALUE; a flag needs no value, and `off` clears it. Errors:
-    /// invalid_argument, without any change.
+    /// Sets an option like --NAME VALUE; a flag needs no value, and `off` clears it. Names of Ollama's are
+    /// accepted, such as num_predict and nowordwrap. Errors: invalid_argument, without any change.
     Status set(const std::string& name, const std::string& value);
 
     /// Restores entries() of another chat: these settings replace those of the same names; the others are
     /// unchanged. Errors: invalid_argument, without any change.
     Status restore(const std::vector<Setting>& settings);
+
+    /// Returns whether /set NAME without a value changes something: NAME is a flag.
+    [[nodiscard]] bool is_switch(const std::string& name) const;
+
+    /// Returns the lines of /set NAME: the option's values, or its default. Errors: invalid_argument
+    /// (unknown).
+    [[nodiscard]] Result<std::vector<std::string>> lines_of(const std::string& name) const;
 
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
     [[nodiscard]] LineWrap lines() const { return lines_; }

@@ -1,5 +1,6 @@
 #include "cli/commands/answer_report.hpp"
 
+#include "cli/options/grammar_check.hpp"
 #include "cli/tools/tools.hpp"
 #include "core/base/json.hpp"
 
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,6 +75,20 @@ std::vector<TokenId> token_ids(const std::vector<generate::PromptTokenDelta>& pr
     return ids;
 }
 
+/// Returns the option that gives a grammar in this notation.
+std::string_view option_of(grammar::Notation notation) {
+    switch (notation) {
+    case grammar::Notation::json_schema:
+        return "--json-schema";
+    case grammar::Notation::regex:
+        return "--regex";
+    case grammar::Notation::choices:
+        return "--choice";
+    default:
+        return "--grammar";
+    }
+}
+
 } // namespace
 
 Json logprobs_json(std::span<const generate::TokenDelta> tokens) {
@@ -131,6 +147,22 @@ std::string why_incomplete(const generate::Finished& finished, std::optional<uin
         return {};
     const bool has_all_tokens = max_tokens && finished.tokens.size() >= *max_tokens;
     return has_all_tokens ? fmt::format("--max-tokens {} reached", *max_tokens) : "the context is full";
+}
+
+std::optional<Error> cut_off_answer(const generate::Finished& finished, std::string_view text,
+                                    const GenerationOptions& options) {
+    const std::string why = why_incomplete(finished, options.max_tokens);
+    if (!options.grammar || why.empty() || finished.finish_reason != generate::FinishReason::length)
+        return std::nullopt;
+    grammar::Description description = *options.grammar;
+    description.spacing = options.json_spacing;
+    if (is_complete_text(std::move(description), text))
+        return std::nullopt;
+    const bool is_full = !options.max_tokens || finished.tokens.size() < *options.max_tokens;
+    return Error{ErrorKind::invalid_argument,
+                 fmt::format("the answer is cut off and does not match {}: {}",
+                             option_of(options.grammar->notation), why),
+                 is_full ? "raise --ctx-size, or shorten the prompt" : "raise --max-tokens"};
 }
 
 std::string call_lines(const std::vector<output::Call>& calls) {

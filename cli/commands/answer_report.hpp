@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/options/generation_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
@@ -37,6 +38,11 @@ inline constexpr std::string_view stopped_early = "stopped";
 /// Returns why the answer is incomplete, as a user-facing clause; empty if the model ended it or no answer
 /// was requested.
 std::string why_incomplete(const generate::Finished& finished, std::optional<uint32_t> max_tokens);
+
+/// Returns the error for an answer that a limit cut off before it matched its grammar; empty for others.
+/// `text`: its content.
+std::optional<Error> cut_off_answer(const generate::Finished& finished, std::string_view text,
+                                    const GenerationOptions& options);
 
 /// Formats calls without a command as the answer: one JSON object per line.
 std::string call_lines(const std::vector<output::Call>& calls);

@@ -1,4 +1,5 @@
 #include "cli/bench/bench_report.hpp"
+#include "cli/bench/chart.hpp"
 #include "cli/bench/embedding_bench.hpp"
 #include "cli/bench/kernel_report.hpp"
 #include "cli/bench/model_bench.hpp"
@@ -11,6 +12,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/load_display.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
 #include "core/generate/embedding.hpp"
@@ -22,6 +24,7 @@
 #include <chrono>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +43,12 @@ struct BenchOptions {
     std::string device; ///< empty: the best device
     kernels::Precision precision = kernels::Precision::exact;
     BenchPlan plan;
+    /// Options that are not given; a CPU has its own defaults for them.
+    std::vector<uint32_t BenchPlan::*> unset_figures;
+    std::vector<std::vector<uint32_t> BenchPlan::*> unset_lists;
     bool as_json = false;
     std::string timeline_file; ///< empty: measure rates instead
+    std::string chart_file;    ///< empty: no chart
     /// Names of the given options that only a model that generates has a use for.
     std::vector<std::string_view> generation_options;
 };
@@ -62,26 +69,26 @@ constexpr std::array bench_options = {
            .value = "N",
            .kind = Kind::integer,
            .range = {1, bench_tokens_max},
-           .default_text = "512",
+           .default_text = "512, or 64 on a CPU",
            .description = "tokens of each prompt, after the depth, or of each text to embed"},
     Option{.name = "generated-tokens",
            .short_name = 'n',
            .value = "N",
            .kind = Kind::integer,
            .range = {3, bench_tokens_max},
-           .default_text = "128",
+           .default_text = "128, or 16 on a CPU",
            .description = "tokens of each generation"},
     Option{.name = "batch",
            .short_name = 'b',
            .value = "LIST",
            .kind = Kind::text,
-           .default_text = "1,4,16",
+           .default_text = "1,4,16, or 1,4 on a CPU",
            .description = "numbers of sequences or texts that run together, 1 to 256, separated by commas"},
     Option{.name = "depth",
            .short_name = 'c',
            .value = "LIST",
            .kind = Kind::text,
-           .default_text = "0,4096",
+           .default_text = "0,4096, or 0 on a CPU",
            .description =
                "tokens in the cache of each sequence before what is measured, separated by commas"},
     Option{.name = "repetitions",
@@ -89,7 +96,7 @@ constexpr std::array bench_options = {
            .value = "N",
            .kind = Kind::integer,
            .range = {1, 1000},
-           .default_text = "5",
+           .default_text = "5, or 3 on a CPU",
            .description = "measurements of each figure, after a warm-up"},
     Option{.name = "device",
            .value = "DEVICE",
@@ -105,8 +112,13 @@ constexpr std::array bench_options = {
            .value = "FILE",
            .kind = Kind::text,
            .description =
-               "write one generation step of the first batch and depth to FILE, as a Chrome trace, "
-               "and print its kernels",
+               "write one generation step of the first batch and depth to FILE, as a Chrome trace, or as a "
+               "picture if the name ends with .svg, and print its kernels",
+           .category = Category::output},
+    Option{.name = "chart",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "draw tokens per second over the depth and over the batch in FILE, as SVG",
            .category = Category::output},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
@@ -123,6 +135,7 @@ constexpr std::array bench_examples = {
     Example{"etna bench demo -b 1 -c 0", "one sequence with an empty cache"},
     Example{"etna bench demo-embed -b 1,64 -p 32", "an encoder: texts one by one, and 64 together"},
     Example{"etna bench demo -b 1 -c 0 --timeline step.json", "one step for chrome://tracing"},
+    Example{"etna bench model.gguf -b 1,2,4,8 -c 0,2048,8192 --chart speed.svg", "a picture of the speed"},
     Example{"etna bench --kernels q4_k", "the kernels with weights in Q4_K"},
     Example{"etna bench model.gguf -b 1,16 -c 0,8192 --json", "two batch sizes, each at two depths"},
 };
@@ -152,6 +165,36 @@ Result<std::vector<uint32_t>> numbers(const OptionValues& values, std::string_vi
     }
 }
 
+/// Notes which options of the plan are not given.
+void note_unset(const OptionValues& values, BenchOptions& options) {
+    const auto is_unset = [&](std::string_view option) { return values.texts(option).empty(); };
+    if (is_unset("prompt-tokens"))
+        options.unset_figures.push_back(&BenchPlan::prompt_tokens);
+    if (is_unset("generated-tokens"))
+        options.unset_figures.push_back(&BenchPlan::generated_tokens);
+    if (is_unset("repetitions"))
+        options.unset_figures.push_back(&BenchPlan::repetitions);
+    if (is_unset("batch"))
+        options.unset_lists.push_back(&BenchPlan::batches);
+    if (is_unset("depth"))
+        options.unset_lists.push_back(&BenchPlan::depths);
+}
+
+/// Replaces the unset figures if the chosen device is the CPU, on which those for a GPU would take long.
+void adapt_to_device(BenchOptions& options, const Environment& environment) {
+    const auto reports = environment.device_lister(options.device, cache_folder(environment.variables));
+    if (!reports) // loading reports the error
+        return;
+    const auto chosen = std::ranges::find(*reports, true, &runtime::DeviceReport::is_chosen);
+    if (chosen == reports->end() || chosen->profile.type != vk::DeviceType::cpu)
+        return;
+    const BenchPlan for_cpu = cpu_bench_plan();
+    for (const auto figure : options.unset_figures)
+        options.plan.*figure = for_cpu.*figure;
+    for (const auto list : options.unset_lists)
+        options.plan.*list = for_cpu.*list;
+}
+
 /// Errors: invalid_argument.
 Result<BenchOptions> validate_bench(const Command& command, const TypedArguments& arguments) {
     const OptionValues values(command, arguments);
@@ -174,12 +217,19 @@ Result<BenchOptions> validate_bench(const Command& command, const TypedArguments
     ETNA_TRY(plan.depths, numbers(values, "depth", 0, bench_tokens_max, plan.depths));
     ETNA_TRY(options.as_json, values.flag("json"));
     options.timeline_file = values.text("timeline").value_or("");
-    for (const std::string_view option : {"depth", "timeline"}) {
+    options.chart_file = values.text("chart").value_or("");
+    note_unset(values, options);
+    for (const std::string_view option : {"depth", "timeline", "chart"}) {
         if (values.text(option))
             options.generation_options.push_back(option);
     }
     if (generated_tokens)
         options.generation_options.push_back("generated-tokens");
+    if (with_kernels && !options.chart_file.empty())
+        return invalid_argument("--chart and --kernels exclude each other", "--chart needs a model");
+    if (!options.timeline_file.empty() && !options.chart_file.empty())
+        return invalid_argument("--timeline and --chart exclude each other",
+                                "--timeline draws one step, --chart the speed");
     if (with_kernels && !options.timeline_file.empty())
         return invalid_argument("--timeline and --kernels exclude each other", "--timeline needs a model");
     if (options.as_json && !options.timeline_file.empty())
@@ -216,7 +266,7 @@ struct LoadedBench {
 };
 
 Result<LoadedBench> load_bench(const BenchOptions& options, const BenchFile& opened,
-                               const Environment& environment) {
+                               const Environment& environment, Diagnostics& diagnostics) {
     const BenchPlan& plan = options.plan;
     runtime::ExecutorOptions executor;
     executor.context_tokens = opened.is_encoder ? 0 : plan.context_tokens(); // 0: as `etna embed` loads it
@@ -226,6 +276,8 @@ Result<LoadedBench> load_bench(const BenchOptions& options, const BenchFile& ope
     executor.cache_folder = cache_folder(environment.variables);
     executor.has_draft_head = false; // nothing is drafted
     executor.timestamps = !options.timeline_file.empty();
+    LoadDisplay display(diagnostics);
+    executor.progress = [&](const runtime::LoadProgress& progress) { display.show(progress); };
     LoadedBench bench;
     ETNA_TRY(bench.loaded, environment.executor_factory(opened.file, executor));
     bench.load_ms = std::chrono::duration<double, std::milli>(BenchClock::now() - opened.start).count();
@@ -257,18 +309,67 @@ void add_matrix_rate(const runtime::LoadedExecutor& loaded, Diagnostics& diagnos
     }
 }
 
+std::string duration_of(double seconds) {
+    constexpr double minute_s = 60;
+    return seconds < 2 * minute_s ? fmt::format("{:.0f} s", seconds)
+                                  : fmt::format("{:.0f} min", seconds / minute_s);
+}
+
+/// Says on a terminal at most how long the measurement takes, once the first repetition of the first row has
+/// shown it.
+class BenchEstimate {
+public:
+    BenchEstimate(const BenchPlan& plan, Diagnostics& diagnostics)
+        : plan_(&plan), diagnostics_(&diagnostics) {}
+
+    /// Call before each repetition of each row.
+    void note(uint32_t repetition) {
+        constexpr double shown_from_s = 10;
+        const auto now = BenchClock::now();
+        if (repetition == 1 && !start_)
+            start_ = now;
+        if (repetition != 2 || is_done_)
+            return;
+        is_done_ = true;
+        const double repetition_s = std::chrono::duration<double>(now - *start_).count();
+        const double seconds = seconds_at_most(*plan_, repetition_s);
+        if (diagnostics_->shows_status() && seconds >= shown_from_s) {
+            diagnostics_->note(fmt::format("{} rows of {} repetitions take at most {}",
+                                           plan_->batches.size() * plan_->depths.size(), plan_->repetitions,
+                                           duration_of(seconds)));
+        }
+    }
+
+private:
+    const BenchPlan* plan_;
+    Diagnostics* diagnostics_;
+    std::optional<BenchClock::time_point> start_;
+    bool is_done_ = false;
+};
+
+/// Shows a row on a terminal as soon as it is measured; the tables follow at the end.
+void report_row(const BenchRow& row, Diagnostics& diagnostics) {
+    if (!diagnostics.shows_status())
+        return;
+    diagnostics.line(fmt::format("batch {}, depth {}: prompts {:.1f} tok/s, generation {:.1f} tok/s",
+                                 row.batch, row.depth, row.prompt_tok_s.median, row.generation_tok_s.median));
+}
+
 /// Measures every batch and depth; those that do not fit the memory become gaps of the report. Blocking.
 Status measure_rows(engine::Engine& engine, const std::shared_ptr<StepMeter>& meter, const BenchPlan& plan,
                     const model::WeightReads& weights, Diagnostics& diagnostics, BenchReport& report) {
     ModelBench bench(engine, meter, plan, weights);
+    BenchEstimate estimate(plan, diagnostics);
     for (const uint32_t depth : plan.depths) {
         for (const uint32_t batch : plan.batches) {
             const auto row = bench.measure(batch, depth, [&](uint32_t repetition) {
+                estimate.note(repetition);
                 diagnostics.status(
                     fmt::format("batch {}, depth {}: {} of {}", batch, depth, repetition, plan.repetitions));
             });
             if (row) {
                 report.rows.push_back(*row);
+                report_row(*row, diagnostics);
             } else if (row.error().kind == ErrorKind::out_of_memory && !engine.has_failed()) {
                 report.gaps.push_back({.batch = batch, .depth = depth, .reason = row.error().message});
             } else {
@@ -281,7 +382,7 @@ Status measure_rows(engine::Engine& engine, const std::shared_ptr<StepMeter>& me
 
 Result<BenchReport> bench_model(const BenchOptions& options, const BenchFile& opened,
                                 const Environment& environment, Diagnostics& diagnostics) {
-    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment, diagnostics));
     runtime::LoadedExecutor& loaded = bench.loaded;
     BenchReport report;
     begin_report(options, bench, report);
@@ -310,6 +411,13 @@ Status check_encoder_options(const BenchOptions& options) {
                             "leave it out; --batch and --prompt-tokens set the texts");
 }
 
+void report_row(const EmbeddingRow& row, Diagnostics& diagnostics) {
+    if (!diagnostics.shows_status())
+        return;
+    diagnostics.line(fmt::format("batch {}: {:.1f} texts/s, {:.1f} tok/s", row.batch, row.texts_s.median,
+                                 row.tok_s.median));
+}
+
 /// Measures every batch of texts; those that do not fit the memory become gaps of the report. Blocking.
 Status measure_texts(engine::Engine& engine, const EmbeddingPlan& plan, const std::vector<uint32_t>& batches,
                      Diagnostics& diagnostics, EmbeddingReport& report) {
@@ -320,6 +428,7 @@ Status measure_texts(engine::Engine& engine, const EmbeddingPlan& plan, const st
         });
         if (row) {
             report.rows.push_back(*row);
+            report_row(*row, diagnostics);
         } else if (row.error().kind == ErrorKind::out_of_memory && !engine.has_failed()) {
             report.gaps.push_back({.batch = batch, .reason = row.error().message});
         } else {
@@ -332,7 +441,7 @@ Status measure_texts(engine::Engine& engine, const EmbeddingPlan& plan, const st
 Result<EmbeddingReport> bench_encoder(const BenchOptions& options, const BenchFile& opened,
                                       const Environment& environment, Diagnostics& diagnostics) {
     ETNA_CHECK(check_encoder_options(options));
-    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment, diagnostics));
     runtime::LoadedExecutor& loaded = bench.loaded;
     const engine::Limits limits = loaded.executor->limits();
     const uint32_t requested = options.plan.prompt_tokens;
@@ -357,10 +466,21 @@ Result<EmbeddingReport> bench_encoder(const BenchOptions& options, const BenchFi
     return report;
 }
 
+/// Errors: io.
+Status write_output(const std::string& path, const std::string& content) {
+    std::ofstream file(path, std::ios::binary);
+    file << content;
+    if (file.flush())
+        return {};
+    return Error{.kind = ErrorKind::io,
+                 .message = fmt::format("cannot write {}", path),
+                 .hint = "check that its folder exists and has room"};
+}
+
 /// Generates with timestamps, and writes the last step to the file. Returns the text for stdout. Blocking.
 Result<std::string> bench_timeline(const BenchOptions& options, const BenchFile& opened,
-                                   const Environment& environment) {
-    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
+                                   const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment, diagnostics));
     const auto engine = engine::Engine::create(std::move(bench.loaded.executor));
     if (!engine)
         return engine.error();
@@ -373,13 +493,13 @@ Result<std::string> bench_timeline(const BenchOptions& options, const BenchFile&
                      .message = fmt::format("{} has no timestamps", bench.loaded.device_name),
                      .hint = "choose another --device"};
     }
-    std::ofstream file(options.timeline_file, std::ios::binary);
-    file << dump_json(chrome_trace(timings)) << '\n';
-    if (!file.flush()) {
-        return Error{.kind = ErrorKind::io,
-                     .message = fmt::format("cannot write {}", options.timeline_file),
-                     .hint = "check that its folder exists and has room"};
-    }
+    const bool is_picture = options.timeline_file.ends_with(".svg");
+    const std::string title = fmt::format("{} on {}", options.model, bench.loaded.device_name);
+    ETNA_CHECK(write_output(options.timeline_file, is_picture ? timeline_svg(timings, title)
+                                                              : dump_json(chrome_trace(timings)) + "\n"));
+    diagnostics.note(
+        fmt::format("one step of {} dispatches is in {}; {}", timings.size(), options.timeline_file,
+                    is_picture ? "a web browser shows it" : "chrome://tracing and ui.perfetto.dev show it"));
     return fmt::format("{} on {}\n{}", options.model, bench.loaded.device_name, totals_text(timings));
 }
 
@@ -415,19 +535,26 @@ Result<std::string> bench_output(const BenchOptions& options, const Environment&
         return options.as_json ? dump_json_indented(bench_json(report)) + "\n" : bench_text(report);
     }
     if (!options.timeline_file.empty())
-        return bench_timeline(options, opened, environment);
+        return bench_timeline(options, opened, environment, diagnostics);
     ETNA_TRY(const BenchReport report, bench_model(options, opened, environment, diagnostics));
     for (const BenchGap& gap : report.gaps) {
         diagnostics.warning(
             fmt::format("batch {} at depth {} is not measured: {}", gap.batch, gap.depth, gap.reason));
     }
     has_gaps = !report.gaps.empty();
+    if (!options.chart_file.empty()) {
+        ETNA_CHECK(write_output(options.chart_file, chart_svg(report)));
+        diagnostics.note(fmt::format("the chart is in {}; a web browser shows it", options.chart_file));
+    }
     return options.as_json ? dump_json_indented(bench_json(report)) + "\n" : bench_text(report);
 }
 
 /// Runs `etna bench`: measures a model on a device. Blocking.
-ExitCode bench_command(const BenchOptions& options, const Environment& environment) {
+ExitCode bench_command(BenchOptions options, const Environment& environment) {
     Diagnostics diagnostics(environment);
+    const bool has_unset = !options.unset_figures.empty() || !options.unset_lists.empty();
+    if (!options.model.empty() && has_unset)
+        adapt_to_device(options, environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
     bool has_gaps = false;
     const auto text = bench_output(options, environment, diagnostics, has_gaps);

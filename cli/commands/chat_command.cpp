@@ -10,6 +10,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/terminal_echo.hpp"
 #include "cli/text_io.hpp"
 #include "core/store/embedded.hpp"
 
@@ -87,6 +88,7 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
         ETNA_TRY(tools, Tools::read(generation.tools_file));
     }
     ETNA_TRY(auto model, load_model(options.model, environment, diagnostics));
+    ETNA_CHECK(check_can_chat(model));
     ETNA_TRY(const auto* format, model.chat().find({.tools = !tools.is_empty()}));
     if (!model.chat().guessed().empty()) {
         diagnostics.note(fmt::format("{} has no chat template: using {}; --chat-template selects another",
@@ -165,8 +167,10 @@ void converse(LineReader& reader, ChatState& state, const EndSignal& end_signal,
                  fmt::format("a message is longer than {} MiB and was skipped", input_bytes_max / mebibyte)});
             ++state.failed_commands;
         }
-        if (outcome == LineReader::Outcome::line &&
-            handle_message(state, message, verbosity) == ChatStep::leave)
+        if (outcome != LineReader::Outcome::line)
+            continue;
+        const TerminalEcho echo(state.environment.input, Echo::off);
+        if (handle_message(state, message, verbosity) == ChatStep::leave)
             return;
     }
 }
@@ -196,7 +200,10 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
         diagnostics.error(error);
         return error.kind == ErrorKind::cancelled ? ExitCode::interrupted : ExitCode::failed;
     };
-    const auto session = open_session(options, environment, diagnostics);
+    const auto session = [&] {
+        const TerminalEcho echo(environment.input, Echo::off);
+        return open_session(options, environment, diagnostics);
+    }();
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();

@@ -53,7 +53,8 @@ constexpr std::array create_rows = {
            .description =
                "read a Modelfile of Ollama's: FROM, SYSTEM, PARAMETER; options of the command line take "
                "precedence",
-           .brief = "read a Modelfile of Ollama's"},
+           .brief = "read a Modelfile of Ollama's",
+           .file = FileUse::input},
     help_option,
     help_all_option,
 };

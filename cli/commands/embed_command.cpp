@@ -7,6 +7,7 @@
 #include "cli/options/hub_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/progress_bar.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
 #include "core/generate/embedding.hpp"
@@ -14,6 +15,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -145,9 +147,38 @@ private:
     std::size_t written_ = 0;
 };
 
+/// Shows how many texts are done on a terminal, once that has taken a second. Removed by the destructor.
+class EmbedProgress {
+public:
+    /// Borrows `diagnostics`.
+    EmbedProgress(Diagnostics& diagnostics, std::size_t texts) : diagnostics_(&diagnostics), texts_(texts) {}
+    EmbedProgress(const EmbedProgress&) = delete;
+    EmbedProgress& operator=(const EmbedProgress&) = delete;
+    ~EmbedProgress() { diagnostics_->status({}); }
+
+    void show(std::size_t done) {
+        constexpr auto between = std::chrono::milliseconds(100);
+        const auto now = Clock::now();
+        if (now < next_)
+            return;
+        next_ = now + between;
+        diagnostics_->status(
+            progress_bar("embedding", static_cast<double>(done) / static_cast<double>(texts_),
+                         fmt::format("{} of {} texts", done, texts_), diagnostics_->status_columns()));
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    Diagnostics* diagnostics_;
+    std::size_t texts_;
+    Clock::time_point next_ = Clock::now() + std::chrono::seconds(1); ///< of the next drawing
+};
+
 /// Errors: those of Embedder, with the line number, and those of the output.
 Status embed(const generate::Model& model, const std::vector<std::string>& texts, const EmbedOptions& options,
-             Output& output) {
+             Output& output, Diagnostics& diagnostics) {
+    EmbedProgress progress(diagnostics, texts.size());
     EmbeddingWriter writer(output, options.format, texts.size());
     generate::Embedder embedder(model);
     generate::EmbeddingRequest request = options.request;
@@ -160,7 +191,10 @@ Status embed(const generate::Model& model, const std::vector<std::string>& texts
                 return status.error().while_doing(fmt::format("line {}", added + 1));
             ETNA_CHECK(status);
         }
-        ETNA_TRY(const generate::Embedding embedding, embedder.next());
+        ETNA_TRY(const generate::Embedding embedding, embedder.next([&] {
+            progress.show(written);
+            return false;
+        }));
         const OutputState state = writer.write(embedding);
         if (state == OutputState::failed)
             return output.error();
@@ -190,12 +224,17 @@ Status embed_texts(const EmbedOptions& options, const std::vector<std::string>& 
                    const Environment& environment, Diagnostics& diagnostics) {
     ETNA_TRY(const generate::Model model, load_model(options.model, environment, diagnostics));
     ETNA_TRY(const int descriptor, open_output(options, environment));
-    Output output(descriptor);
-    Status status = embed(model, texts, options, output);
-    if (!options.output_file.empty() && ::close(descriptor) != 0 && status) {
-        return Error{ErrorKind::io,
-                     fmt::format("cannot write {}: {}", options.output_file, std::strerror(errno))};
+    if (options.output_file.empty()) {
+        Output output(descriptor);
+        return embed(model, texts, options, output, diagnostics);
     }
+    Output output(descriptor, options.output_file);
+    Status status = embed(model, texts, options, output, diagnostics);
+    if (::close(descriptor) != 0 && status)
+        status = Error{ErrorKind::io,
+                       fmt::format("cannot write to {}: {}", options.output_file, std::strerror(errno))};
+    if (output.state() == OutputState::failed || (!status && status.error().kind == ErrorKind::io))
+        return Error{ErrorKind::io, status.error().message, "free space there, or name a file elsewhere"};
     return status;
 }
 

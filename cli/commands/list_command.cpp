@@ -6,6 +6,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
+#include "core/store/embedded.hpp"
 #include "core/store/hub.hpp"
 #include "core/store/known_models.hpp"
 #include "core/store/model_store.hpp"
@@ -53,6 +54,8 @@ constexpr std::array list_examples = {
     Example{"etna list --known", "names for `etna pull`"},
 };
 
+constexpr std::string_view built_in = "built-in"; ///< the owner of a model inside etna
+
 /// A line of the list.
 struct ListedModel {
     std::string name;
@@ -75,6 +78,18 @@ void read_facts(ListedModel& model, const Result<store::ModelSource>& source, co
     model.quantisation = store::quantisation_of(file_name);
     if (model.quantisation.empty())
         model.quantisation = generate::description_of(*file).format;
+}
+
+void add_built_in(std::vector<ListedModel>& models) {
+    for (const store::EmbeddedModel& embedded : store::embedded_models()) {
+        if (embedded.name != store::demo_name && embedded.name != store::demo_embed_name)
+            continue; // the draft model is of use only with `demo`
+        ListedModel model = {.name = std::string(embedded.name),
+                             .owner = std::string(built_in),
+                             .bytes = embedded.bytes.size()};
+        read_facts(model, store::resolve(model.name, {}), model.name);
+        models.push_back(std::move(model));
+    }
 }
 
 void add_stored(const std::filesystem::path& folder, std::vector<ListedModel>& models,
@@ -128,6 +143,12 @@ std::string ago_text(std::optional<int64_t> then_unix_s, int64_t now) {
     return "just now";
 }
 
+std::string use_text(const ListedModel& model, int64_t now) {
+    if (!model.problem.empty())
+        return "cannot be run";
+    return model.owner == built_in ? std::string(built_in) : ago_text(model.last_used_unix_s, now);
+}
+
 std::string list_text(const std::vector<ListedModel>& models, Listed listed, int64_t now) {
     std::vector<std::vector<std::string>> rows = {{"NAME", "SIZE", "FORMAT", "CONTEXT", "LAST USED"}};
     if (listed == Listed::all)
@@ -135,7 +156,7 @@ std::string list_text(const std::vector<ListedModel>& models, Listed listed, int
     for (const ListedModel& model : models) {
         rows.push_back({printable(model.name), size_text(model.bytes), printable(model.quantisation),
                         model.context_tokens == 0 ? "" : fmt::format("{}", model.context_tokens),
-                        model.problem.empty() ? ago_text(model.last_used_unix_s, now) : "cannot be run"});
+                        use_text(model, now)});
         if (listed == Listed::all)
             rows.back().push_back(model.owner);
     }
@@ -226,20 +247,19 @@ ExitCode list_command(const ListOptions& options, const Environment& environment
         const std::filesystem::path folder = models_folder(environment.variables);
         std::vector<ListedModel> models;
         add_stored(folder, models, diagnostics);
+        const bool has_stored = !models.empty();
+        add_built_in(models);
         if (options.listed == Listed::all)
             add_foreign(foreign_folders(environment.variables), models);
         for (const ListedModel& model : models) {
             if (!model.problem.empty())
                 diagnostics.warning(model.problem);
         }
-        if (models.empty() && !options.as_json)
+        if (!has_stored && options.listed == Listed::stored && !options.as_json)
             diagnostics.note(
                 fmt::format("no model in {}; `etna pull qwen3:0.6b` fetches one", folder.string()));
-        if (options.as_json || !models.empty()) {
-            output.write(options.as_json
-                             ? list_json(models)
-                             : list_text(models, options.listed, now_unix_s(environment.variables)));
-        }
+        output.write(options.as_json ? list_json(models)
+                                     : list_text(models, options.listed, now_unix_s(environment.variables)));
     }
     if (output.state() != OutputState::failed)
         return ExitCode::done;
@@ -254,8 +274,9 @@ Command list_spec() {
             .summary = "list the stored models",
             .description =
                 "Lists the models in $ETNA_MODELS, or $XDG_DATA_HOME/etna/models, by name: those that "
-                "were pulled or created, and the .gguf files that are there. The format is that of "
-                "most weights; the context is the one that the model was trained for.",
+                "were pulled or created, the .gguf files that are there, and the models that are built in. "
+                "The format is that of most weights; the context is the one that the model was trained "
+                "for.",
             .positionals = {},
             .options = list_table,
             .examples = list_examples,

@@ -49,6 +49,10 @@ public:
         return state() == OutputState::open ? generate::SinkResult::proceed : generate::SinkResult::stop;
     }
 
+    void show_progress(const generate::Generation& generation) {
+        screen_.show_progress(progress_of(generation));
+    }
+
     /// Reports at a terminal how many answers are incomplete, and why.
     void report_incomplete() {
         if (writes_json() || !error_is_terminal_ || state() != OutputState::open)
@@ -69,6 +73,21 @@ public:
             diagnostics_->note(
                 fmt::format("{}; {} of {} answers are incomplete", cause, count, answers_.size()));
         }
+    }
+
+    /// Reports the answers that a limit cut off before they matched the grammar. Returns whether there are
+    /// any.
+    bool report_cut_off() {
+        bool has_any = false;
+        for (const Answer& answer : answers_) {
+            const auto error = answer.finished
+                                   ? cut_off_answer(*answer.finished, answer.text, options_->generation)
+                                   : std::nullopt;
+            if (error && !has_any)
+                diagnostics_->error(*error);
+            has_any = has_any || error;
+        }
+        return has_any;
     }
 
     [[nodiscard]] bool was_cancelled() const { return was_cancelled_; }
@@ -132,7 +151,10 @@ ExitCode run_multiple_answers(const RunOptions& options, const generate::Model& 
     if (generation) {
         status = generation->finish(
             [&](uint32_t index, const generate::Event& event) { return writer.receive(index, event); },
-            is_cancelled);
+            [&] {
+                writer.show_progress(*generation);
+                return is_cancelled();
+            });
     } else {
         status = generation.error();
     }
@@ -147,7 +169,9 @@ ExitCode run_multiple_answers(const RunOptions& options, const generate::Model& 
     }
     if (writer.state() == OutputState::closed)
         return ExitCode::done;
-    return writer.was_cancelled() ? exit_code_for_signal(end_signal()) : ExitCode::done;
+    if (writer.was_cancelled())
+        return exit_code_for_signal(end_signal());
+    return writer.report_cut_off() ? ExitCode::failed : ExitCode::done;
 }
 
 } // namespace etna::cli

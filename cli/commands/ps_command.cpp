@@ -5,6 +5,7 @@
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -193,6 +194,10 @@ ExitCode ps_command(const PsOptions& options, const Environment& environment) {
             code = ExitCode::failed;
         }
     }
+    const bool holds_none =
+        std::ranges::all_of(reports, [](const ServerReport& one) { return one.models.empty(); });
+    if (!reports.empty() && holds_none)
+        diagnostics.note("no model is in memory; a request, or `etna launch`, loads one");
     Output output(environment.output);
     output.write(options.as_json ? dump_json_indented(ps_json(reports)) + "\n" : ps_text(reports));
     if (output.state() != OutputState::failed)

@@ -34,11 +34,13 @@ constexpr double answers_max = 128;
 
 constexpr std::array run_positionals = {
     model_positional,
-    Positional{.name = "PROMPT",
-               .description =
-                   "the prompt; text from a pipe or a file on standard input is appended after a blank line",
-               .brief = "the prompt; text from a pipe is appended",
-               .presence = Presence::optional},
+    Positional{
+        .name = "PROMPT",
+        .description =
+            "the prompt; text from a pipe or a file on standard input is appended after a blank line. A "
+            "prompt that begins with a dash goes after `--`, with the options before it",
+        .brief = "the prompt; text from a pipe is appended",
+        .presence = Presence::optional},
 };
 
 constexpr std::array run_length_options = {
@@ -52,12 +54,14 @@ constexpr std::array run_prompt_options = {
            .kind = Kind::text,
            .description =
                "read the prompt from FILE, without its final newline; appended to PROMPT after a blank line",
-           .brief = "read the prompt from FILE"},
+           .brief = "read the prompt from FILE",
+           .file = FileUse::input},
     Option{.name = "messages",
            .value = "FILE",
            .kind = Kind::text,
            .description = "continue the conversation in FILE, a chat request as for `etna render`; its tools "
-                          "are offered too, and the prompt, if given, is the next message"},
+                          "are offered too, and the prompt, if given, is the next message",
+           .file = FileUse::input},
     Option{.name = "raw",
            .description = "pass the prompt to the model unchanged, without the chat template",
            .brief = "continue the prompt, without a chat template"},
@@ -277,6 +281,8 @@ public:
                                                              : generate::SinkResult::stop;
     }
 
+    void on_progress(const AnswerProgress& progress) override { screen_.show_progress(progress); }
+
     Permission ask(const output::Call& call, std::string_view command,
                    const generate::CancelPoll& is_cancelled) override {
         screen_.end_line();
@@ -359,13 +365,14 @@ Result<RunInputs> read_inputs(const RunOptions& options, const Environment& envi
     return inputs;
 }
 
-void report(const RunOptions& options, const generate::Model& model, const Turn& turn,
+/// Returns whether there is a complete answer.
+bool report(const RunOptions& options, const generate::Model& model, const Turn& turn,
             AnswerReceiver& receiver, const Environment& environment, Diagnostics& diagnostics) {
+    // The parser may reclassify text as reasoning, so a conversation's final content differs from the
+    // streamed text.
+    const std::string& text =
+        is_conversation(options, model) ? turn.finished.output.content : receiver.text();
     if (options.output_form == OutputForm::json) {
-        // The parser may reclassify text as reasoning, so a conversation's final content differs from the
-        // streamed text.
-        const std::string& text =
-            is_conversation(options, model) ? turn.finished.output.content : receiver.text();
         receiver.output().write(
             json_report(model, {.finished = turn.finished,
                                 .text = text,
@@ -380,14 +387,18 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
         diagnostics.note("the model's chat template has no switch for thinking");
     const bool is_watched = receiver.output().state() == OutputState::open && environment.error_is_terminal &&
                             options.output_form == OutputForm::text;
+    const auto cut_off = cut_off_answer(turn.finished, text, options.generation);
+    if (cut_off)
+        diagnostics.error(*cut_off);
     if (const std::string why = why_incomplete(turn.finished, options.generation.max_tokens);
-        is_watched && !why.empty())
+        is_watched && !why.empty() && !cut_off)
         diagnostics.note(fmt::format("{}; the answer is incomplete", why));
     if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, model, turn.finished);
     } else if (is_watched && used_random_seed(model, options)) {
         diagnostics.note(fmt::format("--seed {} repeats this", turn.finished.seed));
     }
+    return report_end(diagnostics, turn) && !cut_off;
 }
 
 /// Runs `etna run`: reads the prompt, loads the model and streams its answer. Blocking.
@@ -432,8 +443,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     receiver.finish_line();
     if (!turn)
         return fail(turn.error(), ExitCode::failed);
-    report(options, *model, *turn, receiver, environment, diagnostics);
-    const bool has_answer = report_end(diagnostics, *turn);
+    const bool has_answer = report(options, *model, *turn, receiver, environment, diagnostics);
     return exit_code(receiver.output(), turn->finished, has_answer, end_signal, diagnostics);
 }
 

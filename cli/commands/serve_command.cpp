@@ -306,6 +306,8 @@ public:
         diagnostics_->line(line);
     }
 
+    void event(std::string_view message) { write(server::event_line(format_, message)); }
+
     void warn(std::string_view message) { write(server::warning_line(format_, message)); }
 
     /// Writes a start-up line: without a time, unless the log format is JSON.
@@ -413,15 +415,16 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     ETNA_TRY(const auto kv_events, open_kv_events(options, log, listed));
     server_options.kv_events = kv_events.get();
     generate::CancelPoll is_interrupted; // set before the first request
+    const auto report_load = [&log](std::string_view line) { log.event(line); };
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
         return [&, model](const store::ModelSource& source,
                           uint64_t memory_bytes_max) -> Result<server::Models::Handle> {
             ModelOptions bounded = model;
             bounded.executor.memory_bytes_max = memory_bytes_max;
             if (!is_remote(source))
-                return load_served(source, bounded, environment);
+                return load_served(source, bounded, environment, report_load);
             ETNA_TRY(const auto fetched, fetched_source(source, model.hub, environment, is_interrupted));
-            return load_served(fetched, bounded, environment);
+            return load_served(fetched, bounded, environment, report_load);
         };
     };
     listed.device_loader = loader_with(unconfined(options.model));

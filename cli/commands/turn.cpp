@@ -61,14 +61,17 @@ private:
     }
 
     Status generate_once() {
-        return generate::generate(
-            *model_, request_,
-            [this](const generate::Event& event) {
+        ETNA_TRY(auto generation, generate::Generation::begin(*model_, request_));
+        return generation.finish(
+            [this](uint32_t /*choice*/, const generate::Event& event) {
                 if (const auto* finished = std::get_if<generate::Finished>(&event))
                     turn_.finished = *finished;
                 return delegate_->receive(event);
             },
-            *is_cancelled_);
+            [this, &generation] {
+                delegate_->on_progress(progress_of(generation));
+                return (*is_cancelled_)();
+            });
     }
 
     /// Returns why none of the calls is run; empty if they are.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/terminal/conversation_screen.hpp"
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tool_result.hpp"
 #include "cli/tools/tools.hpp"
@@ -25,6 +26,8 @@ public:
     /// Returns the request without the messages that prepare() could drop.
     virtual generate::Request minimal_request(const generate::Request& request) { return request; }
     virtual generate::SinkResult receive(const generate::Event& event) = 0;
+    /// Called periodically, also between events.
+    virtual void on_progress(const AnswerProgress& progress) = 0;
     /// Decides whether `command` may be run for this call. May block until `is_cancelled` returns true.
     virtual Permission ask(const output::Call& call, std::string_view command,
                            const generate::CancelPoll& is_cancelled) = 0;

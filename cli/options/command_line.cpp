@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,12 +45,6 @@ std::vector<std::string_view> names_of(const CompatOption& option) {
 bool is_named(const CompatOption& option, std::string_view typed) {
     const auto names = names_of(option);
     return std::find(names.begin(), names.end(), typed) != names.end();
-}
-
-const CompatOption* find_compat(const Command& command, std::string_view typed) {
-    const auto found = std::find_if(command.compat.begin(), command.compat.end(),
-                                    [&](const CompatOption& option) { return is_named(option, typed); });
-    return found == command.compat.end() ? nullptr : &*found;
 }
 
 bool is_switch(std::string_view text) {
@@ -276,10 +272,17 @@ bool takes_text(const Command& command) {
     return !command.positionals.empty() && command.positionals.back().presence == Presence::optional;
 }
 
-/// Refuses options that CLI11 does not know and arguments beyond the last positional.
-Status check_extras(const CLI::App& app, const Command& command) {
+/// Refuses options that CLI11 does not know and arguments beyond the last positional. `texts`: the arguments
+/// after `--`.
+Status check_extras(const CLI::App& app, const Command& command, std::span<const std::string> texts) {
     const std::vector<std::string> extras = app.remaining();
     for (const std::string& extra : extras) {
+        if (extra.size() > 1 && extra.front() == '-' && extra != "--" &&
+            std::ranges::find(texts, extra) != texts.end()) {
+            return invalid_argument(
+                fmt::format("unexpected argument {} after `--`", backquoted(extra)),
+                fmt::format("options go before `--`: etna {} [OPTION]... -- TEXT", command.name));
+        }
         if (extra.size() > 1 && extra.front() == '-' && extra != "--")
             return unknown_option(command, extra);
     }
@@ -326,6 +329,12 @@ std::vector<std::string> positionals_of(const CLI::App& app, const Command& comm
 
 } // namespace
 
+const CompatOption* find_compat(const Command& command, std::string_view typed) {
+    const auto found = std::find_if(command.compat.begin(), command.compat.end(),
+                                    [&](const CompatOption& option) { return is_named(option, typed); });
+    return found == command.compat.end() ? nullptr : &*found;
+}
+
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
     std::vector<std::string> rest;
     if (!command.rest.name.empty()) {
@@ -333,6 +342,8 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
         rest.assign(std::min(end + 1, arguments.end()), arguments.end());
         arguments = {arguments.begin(), end};
     }
+    const auto separator = std::ranges::find(arguments, "--");
+    const std::span<const std::string> texts(separator, arguments.end());
     ETNA_TRY(Translated translated, translate(command, arguments));
     CLI::App app;
     std::vector<std::string>& ours = translated.arguments;
@@ -348,7 +359,7 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
                                  error.what()),
                      "etna was built with a version of CLI11 that it does not support; please report it"};
     }
-    ETNA_CHECK(check_extras(app, command));
+    ETNA_CHECK(check_extras(app, command, texts));
 
     TypedArguments typed;
     typed.notes = std::move(translated.notes);
@@ -367,6 +378,24 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
             kept.erase(kept.begin(), kept.end() - 1);
     }
     return typed;
+}
+
+Status check_input_files(const Command& command, const TypedArguments& arguments) {
+    for (const Option& option : command.options) {
+        const auto given = arguments.options.find(option.name);
+        if (option.file == FileUse::none || given == arguments.options.end())
+            continue;
+        for (const TypedValue& value : given->second) {
+            const bool is_file = option.file == FileUse::input || value.text.find('/') != std::string::npos;
+            std::error_code failure;
+            if (is_file && !value.text.empty() && !std::filesystem::exists(value.text, failure)) {
+                return invalid_argument(
+                    fmt::format("{}: there is no file {}", value.origin, backquoted(value.text)),
+                    "check the path; relative ones begin in the current folder");
+            }
+        }
+    }
+    return {};
 }
 
 void add_environment(const Command& command, const Variables& variables, TypedArguments& arguments) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::cli {
@@ -26,6 +27,9 @@ struct TypedArguments {
     std::vector<std::string> notes;     ///< messages for the user about the command line
 };
 
+/// Returns another program's option with this name, dashes included; null if there is none.
+const CompatOption* find_compat(const Command& command, std::string_view typed);
+
 /// First stage: parses the arguments after the command's name by the option table, and translates options of
 /// other programs to etna's. Errors: invalid_argument (unknown option, with near misses; missing value; too
 /// many arguments).
@@ -34,5 +38,8 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
 /// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent; variables that
 /// match no option are ignored.
 void add_environment(const Command& command, const Variables& variables, TypedArguments& arguments);
+
+/// Checks that the files that options name exist: see FileUse. Error: invalid_argument.
+Status check_input_files(const Command& command, const TypedArguments& arguments);
 
 } // namespace etna::cli

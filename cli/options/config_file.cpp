@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -113,6 +116,18 @@ bool is_only_typed(std::string_view name) {
     });
 }
 
+/// Returns the keys of the commands, each once.
+std::vector<std::string> settable_names(std::span<const Command> of) {
+    std::set<std::string> names;
+    for (const Command& command : of) {
+        for (const Option& option : command.options) {
+            if (has_environment_name(option) && option.visibility == Visibility::shown)
+                names.emplace(option.name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
 /// Reads the values of one TOML table for one command.
 class Section {
 public:
@@ -126,9 +141,7 @@ public:
                 fmt::format("remove the line, and type --{} with each command that needs it", key));
         }
         if (option == nullptr || !has_environment_name(*option)) {
-            return invalid_argument(
-                fmt::format("{}: unknown key {}", location(node), backquoted(key)),
-                fmt::format("keys are the long options of `etna {}` without dashes", command_.name));
+            return unknown_key(key, location(node));
         }
         const std::string origin =
             fmt::format("{}:{}: {}", path_.filename().string(), node.source().begin.line, key);
@@ -151,6 +164,16 @@ public:
     }
 
 private:
+    [[nodiscard]] Error unknown_key(std::string_view key, const std::string& location) const {
+        auto near = near_names(key, settable_names({&command_, 1}));
+        if (near.empty())
+            near = near_names(key, settable_names(commands()));
+        return {ErrorKind::invalid_argument, fmt::format("{}: unknown key {}", location, backquoted(key)),
+                near.empty()
+                    ? fmt::format("keys are the long options of `etna {}` without dashes", command_.name)
+                    : fmt::format("did you mean {}?", fmt::join(near, " or "))};
+    }
+
     [[nodiscard]] std::string location(const toml::node& node) const {
         return fmt::format("{}:{}", path_.string(), node.source().begin.line);
     }

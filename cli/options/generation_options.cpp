@@ -1,5 +1,6 @@
 #include "cli/options/generation_options.hpp"
 
+#include "cli/options/grammar_check.hpp"
 #include "cli/text_io.hpp"
 
 #include <algorithm>
@@ -113,7 +114,8 @@ constexpr std::array conversation_table = {
            .kind = Kind::text,
            .description = "offer the tools in this JSON file, a list as in OpenAI's API; a tool with a "
                           "`command` runs it in the shell after you agree",
-           .brief = "offer the tools in this JSON file"},
+           .brief = "offer the tools in this JSON file",
+           .file = FileUse::input},
     Option{.name = "yes",
            .description = "run tool commands without asking; only those of files that you name, and only the "
                           "command line sets it",
@@ -231,14 +233,20 @@ Result<Description> description_of(std::string_view option, const std::vector<Ty
     const Notation notation = is_schema ? Notation::json_schema : Notation::gbnf;
     Description description = {.notation = notation, .text = value, .place = fmt::format("--{}", option)};
     if (is_schema ? !is_json(value) : !is_grammar(value)) {
-        ETNA_TRY(description.text, read_text_file(value, grammar_file_bytes_max));
+        auto text = read_text_file(value, grammar_file_bytes_max);
+        if (!text) {
+            return invalid_argument(fmt::format("{}: {}", given.back().origin, text.error().message),
+                                    is_schema ? "name a file, or give the schema itself, `{...}`"
+                                              : "name a file, or give the grammar itself, `root ::= ...`");
+        }
+        description.text = std::move(*text);
     }
     return description;
 }
 
 /// Returns the grammar of the answer given by `--json-schema`, `--grammar`, `--regex` or `--choice`; empty if
-/// none is given. Reads the files they name. Errors: invalid_argument (more than one of them), those of
-/// read_text_file().
+/// none is given. Reads the files they name. Errors: invalid_argument (more than one of them, or a file that
+/// cannot be read).
 Result<std::optional<Description>> read_structure(const OptionValues& values) {
     std::optional<Description> found;
     std::string_view found_by;
@@ -409,8 +417,10 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     ETNA_TRY(options.json_spacing, read_json_spacing(values));
     ETNA_TRY(options.has_strict_tools, values.flag("tools-strict"));
     ETNA_TRY(options.has_lenient_tools, values.flag("lenient-schema"));
-    if (options.grammar)
+    if (options.grammar) {
         options.grammar->is_lenient = options.has_lenient_tools;
+        ETNA_CHECK(check_grammar(*options.grammar));
+    }
     ETNA_TRY(options.sampling, read_sampling(values));
     ETNA_TRY(options.search, read_search(values));
     ETNA_TRY(const DraftOptions drafts, read_drafts(values));

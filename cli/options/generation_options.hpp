@@ -105,7 +105,8 @@ inline constexpr Option chat_template_option = {
     .kind = Kind::text,
     .default_text = "the model's own",
     .description = "render the conversation with this chat template; a Jinja file, a variant in the model's "
-                   "file, or chatml, llama2, llama3, gemma, mistral, phi3, zephyr or vicuna"};
+                   "file, or chatml, llama2, llama3, gemma, mistral, phi3, zephyr or vicuna",
+    .file = FileUse::name_or_input};
 
 inline constexpr std::string_view tools_strict_text =
     "constrain the arguments of all tools to their schemas, as \"strict\": true does for one; otherwise only "

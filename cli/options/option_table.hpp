@@ -35,6 +35,11 @@ enum class Settable : uint8_t {
     command_line, ///< consent to an act: no variable, stored model or configuration file gives it
 };
 enum class Category : uint8_t { generation, sampling, models, device, server, output, help };
+enum class FileUse : uint8_t {
+    none,
+    input,         ///< the value names a file that must exist
+    name_or_input, ///< as `input` if the value has a slash
+};
 enum class LowerBound : uint8_t { inclusive, exclusive };
 
 /// Heading of a category in help and man pages.
@@ -70,6 +75,7 @@ struct Option {
     Visibility visibility = Visibility::shown;
     Settable settable = Settable::anywhere;
     std::string_view second_environment_name = {}; ///< another program's, read too; empty: none
+    FileUse file = FileUse::none;
 };
 
 /// Returns the options, with `category` for each that names none.

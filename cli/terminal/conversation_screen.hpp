@@ -6,12 +6,24 @@
 #include "cli/terminal/word_wrap.hpp"
 #include "core/generate/generation.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 namespace etna::cli {
+
+/// How far a generation is.
+struct AnswerProgress {
+    uint32_t prompt_tokens = 0;
+    uint32_t read_tokens = 0;      ///< of the prompt, cached ones included
+    uint32_t generated_tokens = 0; ///< of all answers
+};
+
+/// Thread: that of Generation::finish().
+AnswerProgress progress_of(const generate::Generation& generation);
 
 /// Displays a conversation while it is generated: content on standard output, reasoning (dimmed if colours
 /// are enabled) and notes on standard error. On a terminal, control characters from the model are replaced by
@@ -28,6 +40,11 @@ public:
 
     void show(const generate::Event& event);
 
+    /// Shows the progress as a status on a terminal if nothing of the answer has been shown for a second:
+    /// while the prompt is read, and while a tool call, hidden reasoning or hidden content is written. Call
+    /// it periodically.
+    void show_progress(const AnswerProgress& progress);
+
     /// Ends an unfinished line on either stream; call it before anything else writes.
     void end_line();
 
@@ -36,6 +53,10 @@ public:
     [[nodiscard]] const Output& output() const { return output_; }
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    void begin_output();
+    [[nodiscard]] std::string status_of(const AnswerProgress& progress) const;
     void content(std::string_view text);
     void reasoning(std::string_view text);
     void end_reasoning();
@@ -54,8 +75,10 @@ private:
     bool error_is_terminal_;
     bool shows_reasoning_;
     bool in_reasoning_ = false;
-    bool in_line_ = false;              ///< the last output did not end in a newline
-    std::set<std::string> shown_notes_; ///< notes that have been shown
+    bool in_line_ = false; ///< the last output did not end in a newline
+    std::string called_;   ///< name of the tool whose call is being written; empty: none
+    std::optional<Clock::time_point> silent_since_; ///< empty: no generation is running
+    std::set<std::string> shown_notes_;             ///< notes that have been shown
 };
 
 } // namespace etna::cli

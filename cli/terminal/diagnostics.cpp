@@ -1,6 +1,7 @@
 #include "cli/terminal/diagnostics.hpp"
 
 #include "cli/terminal/printable.hpp"
+#include "core/base/utf8.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -39,6 +40,14 @@ std::string shown(std::string_view text, Length length) {
                                   : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
 }
 
+/// Returns the first characters of the text; each counts as one column.
+std::string_view first_columns(std::string_view text, uint32_t columns) {
+    std::size_t end = 0;
+    for (uint32_t column = 0; column < columns && end < text.size(); ++column)
+        end += next_utf8(text.substr(end)).bytes;
+    return text.substr(0, end);
+}
+
 } // namespace
 
 OutputState Output::write(std::string_view text) {
@@ -58,7 +67,7 @@ OutputState Output::write(std::string_view text) {
 }
 
 Error Output::error() const {
-    return {ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(error_number_))};
+    return {ErrorKind::io, fmt::format("cannot write to {}: {}", name_, std::strerror(error_number_))};
 }
 
 Diagnostics::Diagnostics(const Environment& environment)
@@ -105,14 +114,27 @@ std::string Diagnostics::in_lines(std::string text, uint32_t indent) const {
 }
 
 void Diagnostics::write_line(std::string_view text) {
-    status({});
+    const std::scoped_lock lock(writing_);
+    replace_status({});
     output_.write(fmt::format("{}\n", text));
 }
 
+uint32_t Diagnostics::status_columns() const {
+    constexpr uint32_t usual_columns = 80;
+    const uint32_t columns = columns_of(descriptor_);
+    return (columns == 0 ? usual_columns : columns) - 1; // in the last column, some terminals begin a line
+}
+
 void Diagnostics::status(std::string_view text) {
+    const std::scoped_lock lock(writing_);
+    replace_status(text);
+}
+
+/// Precondition: `writing_` is locked.
+void Diagnostics::replace_status(std::string_view text) {
     if (!supports_sequences_ || (text.empty() && !has_status_))
         return;
-    output_.write(fmt::format("{}{}", clear_line, text));
+    output_.write(fmt::format("{}{}", clear_line, first_columns(text, status_columns())));
     has_status_ = !text.empty();
 }
 

@@ -6,8 +6,10 @@
 #include "core/base/log.hpp"
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace etna::cli {
 
@@ -17,11 +19,12 @@ enum class OutputState {
     failed, ///< a write failed; see Output::error()
 };
 
-/// Unbuffered standard output. Once closed or failed, it drops everything.
+/// Unbuffered output to a descriptor, usually standard output. Once closed or failed, it drops everything.
 class Output {
 public:
-    /// Borrows the descriptor. SIGPIPE must be ignored.
-    explicit Output(int descriptor) : descriptor_(descriptor) {}
+    /// Borrows the descriptor. SIGPIPE must be ignored. `name` is for errors.
+    explicit Output(int descriptor, std::string name = "standard output")
+        : descriptor_(descriptor), name_(std::move(name)) {}
 
     /// Blocks until everything is written or the output is no longer open.
     OutputState write(std::string_view text);
@@ -33,6 +36,7 @@ public:
 
 private:
     int descriptor_;
+    std::string name_;
     OutputState state_ = OutputState::open;
     int error_number_ = 0;
 };
@@ -46,7 +50,7 @@ enum class Length : uint8_t {
 };
 
 /// User-facing messages on standard error, one line each, printable (cli/terminal/printable.hpp). Coloured on
-/// a terminal, unless NO_COLOR is set (no-color.org).
+/// a terminal, unless NO_COLOR is set (no-color.org). Messages may come from any thread.
 class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);
@@ -64,12 +68,17 @@ public:
     /// Whether colour sequences may be written to standard error.
     [[nodiscard]] bool in_colour() const { return in_colour_; }
 
-    /// Replaces the terminal's current line, without a newline; does nothing if there is no terminal. An
-    /// empty text clears the line.
+    /// Replaces the terminal's current line, without a newline; does nothing if there is no terminal. A text
+    /// that is wider than the terminal is cut. An empty text clears the line.
     void status(std::string_view text);
+
+    /// Whether status() shows anything, and the columns that it has.
+    [[nodiscard]] bool shows_status() const { return supports_sequences_; }
+    [[nodiscard]] uint32_t status_columns() const;
 
 private:
     void write_line(std::string_view text);
+    void replace_status(std::string_view text);
     void labelled(std::string_view colour, std::string_view label, std::string_view text,
                   Length length = Length::cut);
     [[nodiscard]] std::string in_lines(std::string text, uint32_t indent) const;
@@ -80,6 +89,7 @@ private:
     LineWrap lines_ = LineWrap::off;
     bool supports_sequences_;
     bool in_colour_;
+    std::mutex writing_; ///< guards the members below, and the output
     bool has_status_ = false;
 };
 

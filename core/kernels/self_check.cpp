@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
@@ -144,9 +145,11 @@ private:
 
 /// Adds each kernel's result to the verdict. A kernel that the driver rejects counts as wrong.
 Status check(Library& library, const std::vector<KernelUse>& uses, Clock::time_point deadline,
-             SelfCheckVerdict& verdict) {
+             const std::function<void(std::size_t, std::size_t)>& progress, SelfCheckVerdict& verdict) {
     Posing posing(library, uses, deadline);
     for (std::size_t i = 0; i < uses.size(); ++i) {
+        if (progress)
+            progress(i, uses.size());
         // One at a time, because some drivers compile a kernel when it first runs.
         ETNA_TRY(std::optional<Trial> trial, posing.take(i));
         if (!trial || (i > 0 && Clock::now() >= deadline))
@@ -184,7 +187,7 @@ Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& 
         const bool has_begun = verdict != options.known;
         if (uses.empty() || (has_begun && Clock::now() >= deadline))
             return verdict;
-        ETNA_CHECK(check(library, uses, deadline, verdict));
+        ETNA_CHECK(check(library, uses, deadline, options.progress, verdict));
     }
 }
 

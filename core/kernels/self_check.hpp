@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace etna::kernels {
@@ -25,6 +26,9 @@ struct SelfCheckOptions {
     CodeSource code = shaders::code; ///< as for Library
     /// Time limit: after it, no further kernel is started; at least one is checked.
     std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
+    /// Called on the calling thread, with the kernels of this round checked so far and in total; not called
+    /// if every kernel has a verdict. May be empty.
+    std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
 /// Number of kernels in the scope without a verdict.

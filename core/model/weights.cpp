@@ -193,9 +193,14 @@ private:
 class ParallelLoad {
 public:
     ParallelLoad(vk::Device& device, const gguf::File& file, const std::vector<Slice>& slices)
-        : device_(device), file_(file), slices_(slices) {}
+        : device_(device), file_(file), slices_(slices) {
+        for (const Slice& slice : slices)
+            total_bytes_ += slice.source_bytes();
+    }
 
     Status run(const Progress& progress) {
+        if (progress)
+            progress(0, total_bytes_);
         // More threads only compete for memory and for the page cache.
         constexpr std::size_t threads_max = 8;
         const std::size_t threads =
@@ -218,9 +223,6 @@ public:
 private:
     Status work(const Progress& progress) {
         SliceLoader loader(device_, file_);
-        uint64_t total = 0;
-        for (const Slice& slice : slices_)
-            total += slice.source_bytes();
         while (!has_failed_) {
             const std::size_t index = next_++;
             if (index >= slices_.size())
@@ -231,7 +233,7 @@ private:
             }
             done_bytes_ += slices_[index].source_bytes();
             if (progress)
-                progress(done_bytes_, total);
+                progress(done_bytes_, total_bytes_);
         }
         return loader.finish();
     }
@@ -239,6 +241,7 @@ private:
     vk::Device& device_;
     const gguf::File& file_;
     const std::vector<Slice>& slices_;
+    uint64_t total_bytes_ = 0; ///< of the slices in the file
     std::atomic<std::size_t> next_ = 0;
     std::atomic<uint64_t> done_bytes_ = 0;
     std::atomic<bool> has_failed_ = false;

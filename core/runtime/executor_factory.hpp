@@ -22,6 +22,18 @@ namespace etna::runtime {
 /// Element type of cached keys or values.
 enum class KvType : uint8_t { f16, f32, q8_0 };
 
+/// The phase of a load, and how far it is.
+struct LoadProgress {
+    enum class Phase : uint8_t {
+        checking_kernels,  ///< that are new to this device, driver and build; counts kernels
+        reading_weights,   ///< counts bytes
+        compiling_kernels, ///< counts the steps whose kernels the driver has compiled
+    };
+    Phase phase{};
+    uint64_t done = 0;
+    uint64_t total = 0;
+};
+
 /// Options for loading a model onto a device.
 struct ExecutorOptions {
     uint32_t context_tokens = 0; ///< 0: the model's own, capped by memory
@@ -47,8 +59,8 @@ struct ExecutorOptions {
     /// Client that takes turns on the device for this model: LoadedExecutor::client of its draft model. Null,
     /// or of another device: a new one.
     std::shared_ptr<DeviceClient> client;
-    /// Called on the loading thread while weights are uploaded; may be empty.
-    std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
+    /// Called on the loading thread; may be empty.
+    std::function<void(const LoadProgress& progress)> progress;
 };
 
 /// A device's memory, counting the use of all processes.

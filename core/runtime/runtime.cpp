@@ -24,6 +24,16 @@ namespace {
 
 using PlanReader = std::function<void(const engine::DevicePlan& plan, const engine::MemoryPlan& memory)>;
 
+/// Returns a function that reports counts as the progress of one phase; empty without `progress`.
+std::function<void(uint64_t, uint64_t)> counts_of(LoadProgress::Phase phase,
+                                                  const std::function<void(const LoadProgress&)>& progress) {
+    if (!progress)
+        return {};
+    return [phase, progress](uint64_t done, uint64_t total) {
+        progress({.phase = phase, .done = done, .total = total});
+    };
+}
+
 /// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
 /// counts what this one has allocated.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
@@ -36,13 +46,17 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
         if (!plan_as)
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
-    ETNA_TRY(auto library, device.library(plan_as, options.precision, model::kernel_scope(file)));
+    using Phase = LoadProgress::Phase;
+    ETNA_TRY(auto library, device.library(plan_as, options.precision, model::kernel_scope(file),
+                                          counts_of(Phase::checking_kernels, options.progress)));
     const std::scoped_lock lock(device.load_mutex());
-    ETNA_TRY(auto executor, engine::create_device_executor(std::move(library), file,
-                                                           {.sizes = device_sizes(options),
-                                                            .timestamps = options.timestamps,
-                                                            .planned = planned,
-                                                            .progress = options.progress}));
+    ETNA_TRY(auto executor, engine::create_device_executor(
+                                std::move(library), file,
+                                {.sizes = device_sizes(options),
+                                 .timestamps = options.timestamps,
+                                 .planned = planned,
+                                 .progress = counts_of(Phase::reading_weights, options.progress),
+                                 .compile_progress = counts_of(Phase::compiling_kernels, options.progress)}));
     device.store_pipelines();
     if (checks == Checks::on)
         executor = validated(std::move(executor), device.instance());

@@ -100,7 +100,8 @@ Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckO
                                                                           .precision = options.precision,
                                                                           .scope = options.scope,
                                                                           .known = known,
-                                                                          .time_limit = time_limit}));
+                                                                          .time_limit = time_limit,
+                                                                          .progress = options.progress}));
     const kernels::PlanTarget target{
         .family = family, .profile = profile, .untrusted = verdict.wrong, .precision = options.precision};
     if (verdict != known) {

@@ -5,7 +5,9 @@
 #include "core/runtime/device_file.hpp"
 #include "core/vk/device.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 namespace etna::runtime {
@@ -30,7 +32,8 @@ struct KernelCheckOptions {
     std::filesystem::path cache_folder;         ///< empty: nothing is stored, and each call checks
     std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this family
     kernels::Precision precision = kernels::Precision::exact;
-    kernels::KernelScope scope; ///< kernels that must work
+    kernels::KernelScope scope;                                             ///< kernels that must work
+    std::function<void(std::size_t done, std::size_t total)> progress = {}; ///< of kernels::self_check()
 };
 
 /// Checks the kernels in the scope that have no stored result, stores and logs the verdict, and returns the

@@ -8,7 +8,9 @@
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,10 +36,12 @@ public:
 
     /// Returns the library for the family (empty: the device's own) and precision, with the sizes that `etna
     /// tune` has stored, without the kernels that failed the self-check; kernels of `scope` that were not
-    /// checked are checked first. Blocks, also while another thread checks. Errors: those of check_kernels().
-    Result<std::shared_ptr<kernels::Library>> library(std::optional<kernels::PlanFamily> plan_as,
-                                                      kernels::Precision precision,
-                                                      const kernels::KernelScope& scope);
+    /// checked are checked first, and `progress` is that of kernels::self_check(). Blocks, also while another
+    /// thread checks. Errors: those of check_kernels().
+    Result<std::shared_ptr<kernels::Library>>
+    library(std::optional<kernels::PlanFamily> plan_as, kernels::Precision precision,
+            const kernels::KernelScope& scope,
+            const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
     /// Stores the pipelines that were compiled until now. Blocking.
     void store_pipelines();

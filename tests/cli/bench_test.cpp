@@ -1,6 +1,8 @@
 // `etna bench`: the arithmetic of its report, the steps that count, and the command on a fake executor.
 
 #include "cli/bench/bench_report.hpp"
+#include "cli/bench/chart.hpp"
+#include "cli/bench/model_bench.hpp"
 #include "cli/bench/step_meter.hpp"
 #include "cli/bench/timeline.hpp"
 #include "tests/cli/harness.hpp"
@@ -209,6 +211,13 @@ TEST_CASE("bench --timeline writes a trace, and fails on a device without timest
     CHECK(contains(outcome.output, "rms_norm"));
     std::ifstream written(file);
     CHECK(nlohmann::json::parse(written)["traceEvents"].size() == 10);
+    CHECK(outcome.error == "note: one step of " + std::to_string(etna.timings.size()) + " dispatches is in " +
+                               file + "; chrome://tracing and ui.perfetto.dev show it\n");
+    const std::string picture = etna.write("step.svg", "").string();
+    const Outcome drawn = etna.run({"bench", "stories", "-b", "1", "-c", "0", "--timeline", picture});
+    CHECK(contains(drawn.error, "is in " + picture + "; a web browser shows it\n"));
+    std::ifstream svg(picture);
+    CHECK(std::string{std::istreambuf_iterator<char>(svg), {}}.starts_with("<svg "));
     CHECK(etna.run({"bench", "stories", "--timeline", "/nonexistent/step.json"}).code == 1);
     CHECK(etna.run({"bench", "stories", "--timeline", file, "--json"}).code == 2);
 }
@@ -371,4 +380,80 @@ TEST_CASE("bench ends with the error of a lost device") {
     CHECK(outcome.code == 1);
     CHECK(outcome.output.empty());
     CHECK(contains(outcome.error, "the fake device was lost"));
+}
+
+TEST_CASE("a chart has a line for each batch over the depth, and for each depth over the batch") {
+    BenchReport report;
+    report.model = "tiny & <quick>";
+    report.prompt_tokens = 512;
+    for (const uint32_t depth : {0U, 4096U}) {
+        for (const uint32_t batch : {1U, 4U, 16U}) {
+            BenchRow row = one_row().rows.front();
+            row.batch = batch;
+            row.depth = depth;
+            report.rows.push_back(row);
+        }
+    }
+    const std::string svg = chart_svg(report);
+    const auto count = [&](const std::string& part) {
+        std::size_t found = 0;
+        for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1))
+            ++found;
+        return found;
+    };
+    CHECK(contains(svg, "tiny &amp; &lt;quick&gt;"));
+    CHECK(count("<polyline ") == 2 * (3 + 2)); // of prompts and of generation
+    CHECK(count("<circle ") == 4 * 6);
+    CHECK(count("batch 16: 1000.0 tok/s") == 2);
+    CHECK(count("depth 4096: 200.0 tok/s") == 3);
+    CHECK(chart_svg({}).ends_with("</svg>\n"));
+}
+
+TEST_CASE("a picture of a step has a bar for each dispatch and region") {
+    const std::string svg = timeline_svg(small_step(), "a <model>");
+    CHECK(contains(svg, "a &lt;model&gt;"));
+    std::size_t bars = 0;
+    for (std::size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1))
+        ++bars;
+    CHECK(bars == chrome_trace(small_step())["traceEvents"].size());
+    CHECK(timeline_svg({}, "nothing").ends_with("</svg>\n"));
+}
+
+TEST_CASE("the time of a benchmark is bounded by its first repetition") {
+    const BenchPlan plan = {
+        .prompt_tokens = 48, .generated_tokens = 16, .batches = {1, 4}, .depths = {0, 128}, .repetitions = 3};
+    CHECK(seconds_at_most(plan, 2) == Approx(2 * (1 + 4) * (4 + 4 + 2)));
+}
+
+TEST_CASE("bench has smaller defaults on a CPU, and keeps what is given") {
+    Harness etna;
+    runtime::DeviceReport device;
+    device.profile.type = vk::DeviceType::cpu;
+    device.is_chosen = true;
+    etna.devices = runtime::DeviceReports{device};
+    const auto json = nlohmann::json::parse(etna.run({"bench", "stories", "-n", "8", "--json"}).output);
+    CHECK(json["generated_tokens"] == 8);
+    CHECK(json["prompt_tokens"] == cpu_bench_plan().prompt_tokens);
+    CHECK(json["repetitions"] == cpu_bench_plan().repetitions);
+    REQUIRE(json["rows"].size() == 2);
+    CHECK(json["rows"][1]["batch"] == 4);
+    CHECK(json["rows"][1]["depth"] == 0);
+}
+
+TEST_CASE("bench --chart writes a picture and says so") {
+    Harness etna;
+    const std::string file = etna.write("speed.svg", "").string();
+    const std::vector<std::string> short_run = {"bench", "stories", "-b", "1",  "-c", "0",      "-p",
+                                                "8",     "-n",      "4",  "-r", "1",  "--chart"};
+    auto arguments = short_run;
+    arguments.push_back(file);
+    const Outcome outcome = etna.run(arguments);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.error == "note: the chart is in " + file + "; a web browser shows it\n");
+    std::ifstream svg(file);
+    CHECK(contains({std::istreambuf_iterator<char>(svg), {}}, "stories on fake device"));
+    arguments.back() = "/nonexistent/speed.svg";
+    CHECK(etna.run(arguments).code == 1);
+    CHECK(etna.run({"bench", "--kernels", "--chart", file}).code == 2);
+    CHECK(etna.run({"bench", "stories", "--chart", file, "--timeline", file}).code == 2);
 }

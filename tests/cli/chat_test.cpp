@@ -291,3 +291,39 @@ TEST_CASE("reasoning is shown on standard error if requested, and never in the a
     CHECK(late["text"] == "A dog.");
     CHECK(late["reasoning"] == "It is a dog.");
 }
+
+TEST_CASE("/set takes Ollama's names, and shows a value") {
+    Chat etna;
+    CHECK(etna.chat("/set temperature 0.25\n/set parameter num_predict 9\n/set temp\n/set\n").error ==
+          "temp 0.25\nmax-tokens 9\ntemp 0.25\n");
+    CHECK(contains(etna.chat("/set top-k\n").error, "top-k is not set; default: "));
+    CHECK(etna.chat("/set nowordwrap\n/set wordwrap\n/set\n").error == "no-wrap false\n");
+    CHECK(contains(etna.chat("/set system \"Be brief.\"\n/set system\n/show system\n").error,
+                   "the system message is set\nBe brief.\nBe brief.\n"));
+    CHECK(contains(etna.chat("/set num_ctx 4096\n").error,
+                   "ctx-size cannot be changed during a chat\nhint: start the chat with --ctx-size\n"));
+    CHECK(
+        contains(etna.chat("/set tempp\n").error, "there is no setting `tempp`\nhint: did you mean temp?\n"));
+    CHECK(contains(etna.chat("/show info\n").error, "model       chatty on fake device\n"));
+    CHECK(etna.chat("/set temp 0.5\n/show parameters\n").error == "temp 0.5\n");
+}
+
+TEST_CASE("a model that only embeds texts cannot chat") {
+    Chat etna;
+    const std::string told = "demo-embed encodes texts and generates none\nhint: use `etna embed demo-embed`";
+    const Outcome changed = etna.chat("/model demo-embed\nhi\n");
+    CHECK(contains(changed.error, told));
+    CHECK(changed.output == "there was a dog.\n");
+    const Outcome started = etna.run({"chat", "demo-embed"});
+    CHECK(started.code == 1);
+    CHECK(contains(started.error, told));
+}
+
+TEST_CASE("an answer that does not match its schema fails the chat of a pipe") {
+    Chat etna;
+    etna.answer = R"({"a": "some longer text"})";
+    const Outcome outcome =
+        etna.chat("hi\n", {"-n", "3", "--json-schema", R"({"type": "object", "required": ["a"]})"});
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.error, "the answer is cut off and does not match --json-schema"));
+}

@@ -199,3 +199,40 @@ TEST_CASE("every option has an environment variable; the command line takes prec
     add_environment(run_options_table(), {{"ETNA_TEMP", ""}, {"ETNA_HELP", "1"}}, typed);
     REQUIRE(typed.options.empty());
 }
+
+TEST_CASE("options after -- are refused with the place where they go") {
+    Harness etna;
+    for (const char* option : {"--temp", "-n"}) {
+        const Outcome outcome = etna.run({"run", "stories", "--", "-5", option, "1"});
+        CHECK(outcome.code == 2);
+        CHECK(outcome.error == fmt::format("error: unexpected argument `{}` after `--`\n"
+                                           "hint: options go before `--`: etna run [OPTION]... -- TEXT\n",
+                                           option));
+    }
+    const Outcome outcome = etna.run({"run", "stories", "--raw", "--temp", "0", "--", "-5"});
+    CHECK(outcome.code == 0);
+    CHECK(contains(etna.prompt, "-5"));
+}
+
+TEST_CASE("a missing input file is a usage error that names its origin, before anything is loaded") {
+    Harness etna;
+    for (const char* option : {"--tools", "--file", "--messages"}) {
+        const Outcome outcome = etna.run({"run", "stories", "x", option, "none.json"});
+        CAPTURE(option);
+        CHECK(outcome.code == 2);
+        CHECK(
+            contains(outcome.error, fmt::format("error: {}: there is no file `none.json`\nhint: ", option)));
+    }
+    for (const char* option : {"--json-schema", "--grammar"}) {
+        const Outcome outcome = etna.run({"run", "stories", "x", option, "none.json"});
+        CHECK(outcome.code == 2);
+        CHECK(contains(outcome.error, fmt::format("error: {}: there is no file none.json\nhint: ", option)));
+    }
+    CHECK(etna.run({"chat", "stories", "--tools", "none.json"}).code == 2);
+    CHECK(etna.run({"run", "stories", "x", "--chat-template", "./none.jinja"}).code == 2);
+    CHECK(etna.run({"serve", "stories", "--tls-cert", "none.pem", "--tls-key", "none.pem"}).code == 2);
+    CHECK(etna.run({"create", "mine", "-f", "none"}).code == 2);
+    etna.variables["ETNA_TOOLS"] = "none.json";
+    CHECK(contains(etna.run({"run", "stories", "x"}).error, "error: ETNA_TOOLS: there is no file"));
+    CHECK(!etna.asked);
+}

@@ -202,3 +202,11 @@ TEST_CASE("a configuration file that is not regular, or endless, is refused") {
     std::filesystem::create_symlink(file, file);
     refused("Too many levels of symbolic links");
 }
+
+TEST_CASE("an unknown key suggests the nearest ones, of any command if the command has none") {
+    Harness etna;
+    etna.write(".config/etna/config.toml", "tempp = 0.5\n");
+    CHECK(
+        contains(etna.run({"run", "stories", "x"}).error, "unknown key `tempp`\nhint: did you mean temp?\n"));
+    CHECK(contains(etna.run({"list"}).error, "unknown key `tempp`\nhint: did you mean temp?\n"));
+}

@@ -90,6 +90,10 @@ TEST_CASE("embed reports usage errors and invalid inputs") {
     CHECK(long_line.code == 1);
     CHECK(contains(long_line.error, "line 3: the text has"));
     CHECK(contains(etna.run({"embed", "stories", "a", "-o", "/nonexistent/x"}).error, "cannot write"));
+    const Outcome full = etna.run({"embed", "stories", "a", "-o", "/dev/full"});
+    CHECK(full.code == 1);
+    CHECK(full.error == "error: cannot write to /dev/full: No space left on device\n"
+                        "hint: free space there, or name a file elsewhere\n");
     etna.output_is_terminal = true;
     CHECK(etna.run({"embed", "stories", "a", "--format", "npy"}).code == 2);
 }

@@ -414,3 +414,36 @@ TEST_CASE("names cannot write control characters to the terminal") {
     REQUIRE(!contains(outcome.error, "\x1b"));
     REQUIRE(contains(outcome.error, "\\x1b[2Jx\\x0a"));
 }
+
+TEST_CASE("an invalid schema or grammar is refused before the model is loaded") {
+    Harness etna;
+    for (const auto& [option, text] : {std::pair{"--json-schema", R"({"type": "objekt"})"},
+                                       {"--grammar", "root ::= ["},
+                                       {"--regex", "("}}) {
+        CAPTURE(option);
+        CHECK(etna.run({"run", "stories", "x", option, text}).code == 2);
+    }
+    CHECK(!etna.asked);
+}
+
+TEST_CASE("an answer that is cut off before it matches its grammar is an error") {
+    Harness etna;
+    etna.answer = R"({"a": "some longer text"})";
+    const std::string schema =
+        R"({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}})";
+    const std::string told = "error: the answer is cut off and does not match --json-schema: --max-tokens 3 "
+                             "reached\nhint: raise --max-tokens\n";
+    for (const char* form : {"--raw", "--json"}) {
+        const Outcome outcome = etna.run({"run", "stories", "x", "-n", "3", "--json-schema", schema, form});
+        CAPTURE(form);
+        CHECK(outcome.code == 1);
+        CHECK(outcome.error == told);
+        CHECK(!outcome.output.empty());
+    }
+    const Outcome two = etna.run({"run", "stories", "x", "-n", "3", "--n", "2", "--json-schema", schema});
+    CHECK(two.code == 1);
+    CHECK(two.error == told);
+    CHECK(etna.run({"run", "stories", "x", "--json-schema", schema}).code == 0);
+    etna.answer = "abcdefghijklmnop";
+    CHECK(etna.run({"run", "stories", "x", "-n", "2", "--regex", "[a-z]+"}).code == 0); // a complete match
+}

@@ -276,3 +276,24 @@ TEST_CASE("a typed max-tokens replaces a stored min-tokens") {
     etna.printed({"create", "long", "--from", "stories", "--min-tokens", "20"});
     CHECK(etna.run({"run", "long", "Hi", "--max-tokens", "5"}).code == 0);
 }
+
+TEST_CASE("offline, run names the file of a remote model and its place") {
+    Stored etna;
+    const Outcome outcome = etna.failed({"run", "qwen3:0.6b", "hi", "--offline"});
+    CHECK(contains(outcome.error, "`qwen3:0.6b` is not stored on this machine, and --offline is set\n"));
+    CHECK(contains(outcome.error, "get the .gguf file with Q8_0 in its name from "));
+    CHECK(contains(outcome.error, "put it into "));
+}
+
+TEST_CASE("the built-in models are listed, marked as such") {
+    Stored etna;
+    const std::string listed = etna.printed({"list"});
+    for (const char* name : {"\ndemo ", "\ndemo-embed "}) {
+        const std::size_t begin = listed.find(name);
+        REQUIRE(begin != std::string::npos);
+        const std::string line = listed.substr(begin + 1, listed.find('\n', begin + 1) - begin - 1);
+        CHECK(line.ends_with("  built-in"));
+    }
+    CHECK(!contains(listed, "demo-draft"));
+    CHECK(contains(etna.printed({"list", "--json"}), "\"owner\": \"built-in\""));
+}

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 
 import chats
 from chats import GREEDY, LIMIT_S, STORIES, Chat, end_token, piped, variables
@@ -289,7 +290,51 @@ class Signals(Chat):
         terminal.wait_for(">>> half a line and the rest")
 
 
+class Rows(Chat):
+    """Lines of several rows."""
+
+    def test_ctrl_c_leaves_a_wrapped_line_as_it_is(self):
+        for text, keys in (("a" * 76, ()), ("b" * 80, ("Home",)), ("c" * 77, ("Left", "Left"))):
+            terminal = self.terminal(*GREEDY)
+            terminal.type(text)
+            terminal.wait_for(text)
+            terminal.keys(*keys, "C-c")
+            terminal.wait_for(lambda screen: screen.count(">>>") == 2)
+            self.assertEqual(self.conversation(terminal), f">>> {text}\n>>>")
+
+    def test_up_and_down_move_within_a_pasted_text(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("earlier")
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.count(">>>") == 2)
+        terminal.paste("one\ntwo and more\nthree")
+        terminal.keys("Up", "x", "Down", "y", "Up", "Up", "z")
+        terminal.wait_for(">>> onez\ntwo axnd more\nthreey")
+        terminal.keys("Up")
+        terminal.wait_for(lambda screen: screen.count(">>> earlier") == 2)
+
+    def test_keys_typed_during_an_answer_begin_the_next_line(self):
+        terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "200")
+        terminal.type("Hello")
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.rstrip().count("\n") > screen[:screen.index(">>> Hello")].count("\n") + 1)
+        terminal.type("typed ahead")
+        terminal.wait_for(lambda screen: screen.endswith(">>> typed ahead"))
+        self.assertEqual(terminal.screen().count("typed ahead"), 1)
+
+
 class Resizing(Chat):
+    def test_a_line_that_rewraps_is_drawn_once(self):
+        terminal = self.terminal(*GREEDY)
+        text = "some text that is typed, and more of it"
+        terminal.type(text)
+        for columns in (20, 120, 17, 60, 80):
+            terminal.resize(columns, 24)
+            time.sleep(0.3)  # for the redrawing
+        terminal.type("!")
+        terminal.wait_for(f">>> {text}!")
+        self.assertEqual(terminal.screen().count(">>>"), 1)
+
     def test_a_line_adapts_to_the_terminal_size(self):
         terminal = self.terminal(*GREEDY)
         text = "a line that is long enough to need two rows of a narrow terminal"

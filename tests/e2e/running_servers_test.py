@@ -70,6 +70,7 @@ class Listing(Servers):
         first, one = self.serve("demo")
         second, two = self.serve("demo", str(STORIES))
         self.assertEqual(self.held(), {one: [], two: []})
+        self.assertIn("note: no model is in memory", self.etna("ps").stderr)
         for url, model in ((one, "demo"), (two, "demo"), (two, "stories260K")):
             self.assertEqual(self.complete(url, model)[0], 200)
         self.assertEqual(self.held(), {one: ["demo"], two: ["demo", "stories260K"]})

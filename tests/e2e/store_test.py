@@ -203,7 +203,8 @@ class Stored(EtnaHome):
     def test_a_file_in_place_of_the_folder(self):
         self.models.write_bytes(b"")
         self.assertIn("cannot make the folder", self.etna("create", "x", "--from", "demo", code=1).stderr)
-        self.assertEqual(self.etna("list").stdout, "")
+        listed = self.etna("list").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in listed], ["NAME", "demo", "demo-embed"])
 
     def test_completion_offers_stored_names(self):
         self.etna("create", "mine:1b", "--from", "demo")

@@ -94,6 +94,25 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_device(VkQueue, uint32_t, const VkSubmitInfo
 
 } // namespace
 
+TEST_CASE("a load reports checked kernels, weights and compiled kernels in order", "[device]") {
+    using Phase = runtime::LoadProgress::Phase;
+    Runtime runtime(runtime::Checks::on);
+    const auto file = gguf::File::parse(first_file(), "random model");
+    REQUIRE(file);
+    std::vector<runtime::LoadProgress> reports;
+    runtime::ExecutorOptions options;
+    options.context_tokens = 128;
+    options.progress = [&](const runtime::LoadProgress& progress) { reports.push_back(progress); };
+    REQUIRE(runtime.load(*file, options));
+    std::vector<Phase> phases;
+    for (const runtime::LoadProgress& report : reports) {
+        CHECK(report.done <= report.total);
+        if (phases.empty() || phases.back() != report.phase)
+            phases.push_back(report.phase);
+    }
+    CHECK(phases == std::vector{Phase::checking_kernels, Phase::reading_weights, Phase::compiling_kernels});
+}
+
 TEST_CASE("the engine verifies its steps if the runtime checks them, and only then") {
     for (const auto checks : {runtime::Checks::off, runtime::Checks::on}) {
         Runtime runtime(checks);

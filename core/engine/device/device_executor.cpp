@@ -228,12 +228,17 @@ std::vector<uint32_t> warm_up_row_counts(const Limits& limits) {
 /// Creates every pipeline that a step can request, by recording steps of both row kinds at the row counts
 /// where kernel selection changes, without submitting them. Blocks while the driver compiles. Errors:
 /// unsupported (a shader that the device refuses), out_of_memory, device_lost.
-Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limits) {
+Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limits,
+               const std::function<void(uint64_t, uint64_t)>& progress) {
     const std::vector<PageId> pages(divide_up(limits.context_tokens, limits.page_tokens), 0);
     const SequenceView view{.pages = std::vector(limits.groups.size(), std::span<const PageId>(pages)),
                             .state_slot = 0};
+    const std::vector<uint32_t> row_counts = warm_up_row_counts(limits);
+    uint64_t prepared = 0;
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
-        for (const uint32_t count : warm_up_row_counts(limits)) {
+        for (const uint32_t count : row_counts) {
+            if (progress)
+                progress(prepared++, 2 * row_counts.size());
             const Batch batch = warm_up_batch(kind, count, view, limits);
             model.pack(batch, transfer);
             const Result<vk::CommandBuffer> unused = model.record(batch, transfer, {});
@@ -268,7 +273,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
         submission.output_rows.reserve(plan.limits.batch_rows_max);
         ring.push_back(std::move(submission));
     }
-    ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));
+    ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits, options.compile_progress));
     return std::unique_ptr<Executor>(std::make_unique<DeviceExecutor>(
         file.name(), plan.limits, std::move(model), std::move(ring),
         vk::RecorderOptions{.omitted_barrier = {}, .timestamps = options.timestamps}));

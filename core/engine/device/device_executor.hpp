@@ -21,6 +21,8 @@ struct DeviceExecutorOptions {
     std::function<void(const DevicePlan& plan, const MemoryPlan& memory)> planned;
     /// Called from this thread while weights are read, with the bytes of the file done and in total.
     std::function<void(uint64_t done, uint64_t total)> progress;
+    /// Called from this thread while the driver compiles kernels, with the steps prepared and in total.
+    std::function<void(uint64_t done, uint64_t total)> compile_progress = {};
 };
 
 /// Loads a model onto the device of `library`, which must outlive the executor, and creates every buffer and
