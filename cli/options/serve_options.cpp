@@ -23,7 +23,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -363,9 +362,9 @@ Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
 }
 
 /// Reads a list such as low=1024,high=16384. Errors: invalid_argument.
-Result<std::map<server::api::ReasoningEffort, uint32_t>> parse_effort_budgets(std::string_view list) {
+Result<server::api::EffortBudgets> parse_effort_budgets(std::string_view list) {
     namespace api = server::api;
-    std::map<api::ReasoningEffort, uint32_t> budgets;
+    api::EffortBudgets budgets;
     while (!list.empty()) {
         const std::string_view entry = list.substr(0, list.find(','));
         list.remove_prefix(std::min(entry.size() + 1, list.size()));
@@ -381,7 +380,7 @@ Result<std::map<server::api::ReasoningEffort, uint32_t>> parse_effort_budgets(st
                 fmt::format("--effort-budgets: cannot read {}", backquoted(entry)),
                 fmt::format("write EFFORT=TOKENS, with one of {}", fmt::join(api::effort_names, ", ")));
         }
-        budgets[static_cast<api::ReasoningEffort>(effort - api::effort_names.begin())] = tokens;
+        budgets.at(static_cast<std::size_t>(effort - api::effort_names.begin())) = tokens;
     }
     return budgets;
 }

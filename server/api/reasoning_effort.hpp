@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace etna::server::api {
@@ -13,6 +14,9 @@ enum class ReasoningEffort : uint8_t { none, minimal, low, medium, high, xhigh, 
 /// In the order of ReasoningEffort.
 constexpr std::array<std::string_view, 7> effort_names = {"none", "minimal", "low", "medium",
                                                           "high", "xhigh",   "max"};
+
+/// Tokens of reasoning for each effort; empty: no limit.
+using EffortBudgets = std::array<std::optional<uint32_t>, effort_names.size()>;
 
 constexpr std::string_view name_of(ReasoningEffort effort) {
     return effort_names.at(static_cast<std::size_t>(effort));

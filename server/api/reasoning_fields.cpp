@@ -69,13 +69,13 @@ void read_nvext_limit(Fields& fields, Fields& nvext, const RequestLimits& limits
 
 void apply_effort_budget(std::optional<ReasoningEffort> effort, const RequestLimits& limits,
                          generate::Request& request) {
-    const auto budget = effort ? limits.effort_budgets.find(*effort) : limits.effort_budgets.end();
-    if (budget == limits.effort_budgets.end())
+    const auto budget = effort ? limits.effort_budgets.at(static_cast<std::size_t>(*effort)) : std::nullopt;
+    if (!budget)
         return;
-    const bool is_smaller = request.reasoning && request.reasoning->tokens_max &&
-                            *request.reasoning->tokens_max <= budget->second;
+    const bool is_smaller =
+        request.reasoning && request.reasoning->tokens_max && *request.reasoning->tokens_max <= *budget;
     if (!is_smaller)
-        limit_reasoning(request, limits, budget->second);
+        limit_reasoning(request, limits, *budget);
 }
 
 void drop_operator_limit(Fields& fields, generate::Request& request) {

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -34,7 +33,7 @@ struct RequestLimits {
     std::optional<uint32_t> reasoning_budget =
         {};                                    ///< tokens of reasoning, unless a request has another limit
     std::string reasoning_budget_message = {}; ///< see generate::ReasoningLimit::message
-    std::map<ReasoningEffort, uint32_t> effort_budgets = {}; ///< tokens of reasoning for an effort
+    EffortBudgets effort_budgets = {};
 };
 
 /// Facts about the server and the model for the reader of a request body.

@@ -81,8 +81,8 @@ TEST_CASE("the operator's budget applies to requests without one, and an effort 
     server::api::RequestLimits limits;
     limits.reasoning_budget = 8;
     limits.reasoning_budget_message = " Stop.";
-    limits.effort_budgets = {{server::api::ReasoningEffort::low, 3},
-                             {server::api::ReasoningEffort::high, 40}};
+    limits.effort_budgets[static_cast<std::size_t>(server::api::ReasoningEffort::low)] = 3;
+    limits.effort_budgets[static_cast<std::size_t>(server::api::ReasoningEffort::high)] = 40;
     FakeService service = ponderer(limits);
     const Json own = pondered(service, "");
     CHECK(own["reasoning_content"].get<std::string>().ends_with(" Stop."));

@@ -37,7 +37,7 @@ EXTERNAL = {
     r"toml\+\+/.*": r"cli/.*",
     r"pcre2\.h": r"core/text/.*",
     r"utf8proc\.h": r"core/jinja/.*",
-    r"httplib\.h": r"server/http/acceptor\.cpp",
+    r"httplib\.h": r"tests/server/independent_client_test\.cpp",
     r"openssl/.*": r"(core/store/sha256|server/(http/tls|seal))\.cpp|tests/server/.*",
     r"curl/.*": r"core/store/http_client\.cpp",
     r"sqlite3\.h": r"server/storage/.*|tests/storage/.*",
