@@ -20,6 +20,12 @@ debian_archive() {
         awk -v name="$VERSION_CODENAME" '($1 == name || $2 == name || $2 == "sid") && $3 == "main" && !found++ { print $4 }'
 }
 
+# The archive of security updates, from the same sources; empty if unknown.
+security_archive() {
+    apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+        awk '$1 ~ /-security$/ && !found++ { print $2 }'
+}
+
 # separate_apt FOLDER TYPES SUITE: an apt with separate lists, state and cache in FOLDER, for the main section of a suite
 # of the archive of this machine's sources, with Debian's signatures. Afterwards `apt` runs it. Needs no root.
 separate_apt() {

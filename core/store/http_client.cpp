@@ -140,6 +140,22 @@ Result<std::string> redirect_target(const std::string& from, const std::string& 
     return to;
 }
 
+std::filesystem::path system_ca_file(const std::filesystem::path& root) {
+    constexpr std::array paths = {
+        "etc/ssl/certs/ca-certificates.crt",                // Debian, Ubuntu, Arch
+        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", // Fedora, RHEL
+        "etc/pki/tls/certs/ca-bundle.crt",                  // their older releases
+        "etc/ssl/ca-bundle.pem",                            // openSUSE
+        "etc/ssl/cert.pem",                                 // Alpine
+    };
+    for (const char* path : paths) {
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(root / path, ignored))
+            return root / path;
+    }
+    return {};
+}
+
 std::string printable_url(const std::string& url) {
     std::string printable = url.substr(0, url.find_first_of("?#"));
     const std::size_t scheme = printable.find("://");
@@ -273,8 +289,9 @@ void HttpClient::Impl::prepare_connection(const std::string& url) {
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(curl, CURLOPT_NOPROXY, settings.no_proxy.c_str());
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    if (!settings.ca_file.empty())
-        curl_easy_setopt(curl, CURLOPT_CAINFO, settings.ca_file.c_str());
+    const auto ca_file = settings.ca_file.empty() ? system_ca_file("/") : settings.ca_file;
+    if (!ca_file.empty())
+        curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file.c_str());
 }
 
 void HttpClient::Impl::prepare(const std::string& url, HeaderList& headers) {

@@ -86,6 +86,10 @@ Result<std::string> redirect_target(const std::string& from, const std::string& 
 /// secret.
 std::string printable_url(const std::string& url);
 
+/// Returns the system's certificates under a root folder (`/`): distributions keep them in different files,
+/// and libcurl knows only that of the one that it was built on. Empty if there is none.
+std::filesystem::path system_ca_file(const std::filesystem::path& root);
+
 /// Sends requests one at a time. Reuses connections. Source: libcurl. For one thread.
 class HttpClient {
 public:

@@ -33,8 +33,11 @@ static_assert(VkResult() == VK_SUCCESS);
 } // namespace
 
 const char* const install_hint =
-    "install the GPU's own driver; on Debian and Ubuntu the free ones and one that runs on the CPU "
-    "come with `apt install libvulkan1 mesa-vulkan-drivers`";
+    "install the GPU's own driver, or the free ones, with one that runs on the CPU: "
+    "`apt install libvulkan1 mesa-vulkan-drivers` (Debian, Ubuntu), "
+    "`dnf install vulkan-loader mesa-vulkan-drivers` (Fedora), "
+    "`pacman -S vulkan-icd-loader vulkan-swrast` (Arch), "
+    "`zypper install libvulkan1 libvulkan_lvp` (openSUSE)";
 
 Status open_loader() {
     static const VkResult opened = has_entry() ? volkInitialize() : VK_ERROR_INITIALIZATION_FAILED;

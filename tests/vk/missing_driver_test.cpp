@@ -107,7 +107,11 @@ TEST_CASE("a missing loader is an error that names the packages to install") {
     std::filesystem::remove_all(folder);
     CAPTURE(output);
     CHECK(contains(output, "no_device: the Vulkan loader (libvulkan.so.1) cannot be opened"));
-    CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
+    for (const char* command :
+         {"apt install libvulkan1 mesa-vulkan-drivers", "dnf install vulkan-loader mesa-vulkan-drivers",
+          "pacman -S vulkan-icd-loader", "zypper install libvulkan1"}) {
+        CHECK(contains(output, command));
+    }
 }
 
 TEST_CASE("a file under the loader's name that is not a loader is treated as a missing loader") {
