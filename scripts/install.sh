@@ -5,6 +5,7 @@
 #     sh install.sh --from URL-OR-FOLDER       of the folder with SHA256SUMS; by default, the folder of this script
 #     sh install.sh --prefix FOLDER            installs there
 #     sh install.sh --uninstall                removes what it installed, and nothing else
+#     sh PREFIX/share/etna/install.sh --uninstall       the same; the installed copy knows its prefix
 #
 # ETNA_FROM and ETNA_PREFIX are the same as options, for a script from a pipe. The installed copy is
 # PREFIX/share/etna/install.sh. Models, answers and settings stay: they are in ~/.local/share/etna, ~/.local/state/etna and
@@ -98,7 +99,11 @@ unpack() {
         fail "$archive does not have the hash in SHA256SUMS" "fetch it again; if that does not help, do not run it"
     mkdir "$work/files"
     tar -xzf "$work/$archive" -C "$work/files" --strip-components=1 --no-same-owner
-    [ ! -f "$prefix/share/etna/installed" ] || uninstall
+    if [ -f "$prefix/share/etna/installed" ]; then
+        uninstall
+    elif [ -e "$prefix/bin/etna" ]; then
+        fail "$prefix/bin/etna exists, and this script did not install it" "remove it, or name another folder with --prefix"
+    fi
 
     # What is new here, and so is removed again: the files, and the folders that do not exist yet, deepest first.
     (cd "$work/files" && find . ! -type d | sed 's|^\./||' | sort) >"$work/list"
@@ -107,8 +112,12 @@ unpack() {
         [ -d "$prefix/$path" ] || echo "$path/"
     done >>"$work/list"
     mkdir -p "$prefix/share/etna" 2>/dev/null || fail "$prefix cannot be written" "--prefix names another folder"
-    (cd "$work/files" && tar -cf - .) | tar -xf - -C "$prefix" --no-same-owner --no-overwrite-dir
-    cp "$work/list" "$prefix/share/etna/installed"
+    # The list comes first, so that --uninstall also removes an installation that a full disk cut short.
+    if ! { cp "$work/list" "$prefix/share/etna/installed" &&
+        (cd "$work/files" && tar -cf - .) | tar -xf - -C "$prefix" --no-same-owner --keep-directory-symlink; }; then
+        uninstall
+        fail "$prefix could not be written to the end" "make room there; nothing of etna is left in it"
+    fi
 }
 
 warn_of_missing_driver() {
@@ -136,6 +145,8 @@ main() {
             if [ "$1" = --from ]; then from=$2; else prefix=$2; fi
             shift
             ;;
+        --from=*) from=${1#*=} ;;
+        --prefix=*) prefix=${1#*=} ;;
         --uninstall) action=uninstall ;;
         -h | --help)
             say "usage: install.sh [--from URL-OR-FOLDER] [--prefix FOLDER] [--uninstall]
@@ -148,6 +159,10 @@ main() {
         esac
         shift
     done
+    own=$(dirname "$0")
+    if [ -z "$prefix" ] && [ "${0##*/}" = install.sh ] && [ -f "$own/installed" ]; then # this is the installed copy
+        prefix=$(cd "$own/../.." && pwd)
+    fi
     if [ -z "$prefix" ]; then
         if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=$HOME/.local; fi
     fi

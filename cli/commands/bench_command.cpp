@@ -466,15 +466,22 @@ Result<EmbeddingReport> bench_encoder(const BenchOptions& options, const BenchFi
     return report;
 }
 
+Error cannot_write(const std::string& path) {
+    return {.kind = ErrorKind::io,
+            .message = fmt::format("cannot write {}", path),
+            .hint = "check that its folder exists and has room"};
+}
+
 /// Errors: io.
 Status write_output(const std::string& path, const std::string& content) {
     std::ofstream file(path, std::ios::binary);
     file << content;
-    if (file.flush())
-        return {};
-    return Error{.kind = ErrorKind::io,
-                 .message = fmt::format("cannot write {}", path),
-                 .hint = "check that its folder exists and has room"};
+    return file.flush() ? Status() : cannot_write(path);
+}
+
+/// Checks before the measurements, which take minutes, that a file can be written. Errors: io.
+Status check_output(const std::string& path) {
+    return path.empty() || std::ofstream(path, std::ios::app) ? Status() : cannot_write(path);
 }
 
 /// Generates with timestamps, and writes the last step to the file. Returns the text for stdout. Blocking.
@@ -526,6 +533,8 @@ Result<std::string> bench_output(const BenchOptions& options, const Environment&
                                  Diagnostics& diagnostics, bool& has_gaps) {
     if (options.model.empty())
         return bench_kernels(options, environment, diagnostics);
+    ETNA_CHECK(check_output(options.timeline_file));
+    ETNA_CHECK(check_output(options.chart_file));
     ETNA_TRY(const BenchFile opened, open_bench(options, environment));
     if (opened.is_encoder) {
         ETNA_TRY(const EmbeddingReport report, bench_encoder(options, opened, environment, diagnostics));

@@ -276,7 +276,9 @@ std::string known_facts(const PlanOptions& options, const Error& error) {
     constexpr uint64_t megabyte = 1'000'000;
     constexpr uint64_t million = 1'000'000;
     const store::KnownModel* known = store::known_model(options.model);
-    const bool is_offline = error.kind == ErrorKind::unreachable || options.hub.network == Network::unused;
+    const bool is_absent = options.hub.network == Network::unused && error.kind == ErrorKind::not_found;
+    const bool is_offline =
+        error.kind == ErrorKind::unreachable || is_absent; // not if a stored file is broken
     if (known == nullptr || !is_offline)
         return {};
     if (options.as_json) {
@@ -365,7 +367,7 @@ Command plan_spec() {
                 "`--list` estimates. A token of an answer takes the bytes of the weights that it reads, at "
                 "the rate of copies, and the cost of each dispatch; a prompt two operations for each weight "
                 "and token, at the rate of the matrix units, which kernels do not reach. The three rates are "
-                "measured once for a device and driver, and stored in the cache folder.",
+                "measured each time, and the best so far of a device and driver count.",
             .positionals = plan_positionals,
             .options = options,
             .examples = plan_examples,

@@ -111,7 +111,10 @@ Status OutputReader::finish_or_force(Sequence& sequence, Updates& updates, Clock
             return {};
         sequence.pending_samples = 0; // of rows in flight, for the position of this token
         sequence.append(*token);
-        emit(updates, sequence.id.request, 0, TokenEvent{.token = *token});
+        TokenEvent forced{.token = *token}; // with a probability of 1
+        if (sequence.top_candidates > 0)
+            forced.top = {{.token = *token, .logit = 0}};
+        emit(updates, sequence.id.request, 0, std::move(forced));
     }
 }
 

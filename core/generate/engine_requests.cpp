@@ -163,8 +163,8 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         return requests;
     }
     all.assign(request.best_of.value_or(request.choices), one);
-    // Forced tokens have no log-probability, so nothing is forced if log-probabilities are reported or
-    // compared.
+    // Forced tokens have no log-probability of the model, so a grammar forces nothing if log-probabilities
+    // are reported or compared. Those that close reasoning at its limit have 0.
     const bool may_force = !request.logprobs && !request.best_of;
     auto constraint = make_constraint(grammar, may_force ? &model.tokenizer() : nullptr);
     if (request.reasoning) {

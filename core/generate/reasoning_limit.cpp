@@ -4,6 +4,7 @@
 #include "core/output/markers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -91,6 +92,27 @@ Result<std::map<std::string_view, ReasoningClose>> closes_of(const Model& model,
         ETNA_TRY(closes[trim(syntax.messages.close.front())], close_message(model, request, prompt));
     }
     return closes;
+}
+
+/// Refuses a ban of a token that closes the reasoning. Errors: invalid_argument.
+Status check_bans(const text::Tokenizer& tokenizer, const Request& request,
+                  const std::map<std::string_view, ReasoningClose>& closes) {
+    const auto is_banned = [&](TokenId token) {
+        return std::any_of(request.logit_bias.begin(), request.logit_bias.end(),
+                           [&](const auto& one) { return one.token == token && std::isinf(one.bias); });
+    };
+    for (const auto& [marker, close] : closes) {
+        for (const auto* const tokens : {&close.first, &close.again}) {
+            const auto banned = std::find_if(tokens->begin(), tokens->end(), is_banned);
+            if (banned != tokens->end()) {
+                return invalid_argument(
+                    fmt::format("logit_bias bans token {} (`{}`), which closes the reasoning", *banned,
+                                tokenizer.bytes(*banned)),
+                    "leave out the ban, or the limit of the reasoning");
+            }
+        }
+    }
+    return {};
 }
 
 /// Errors: invalid_argument.
@@ -203,6 +225,7 @@ Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const Model& mo
     ETNA_TRY(auto closes, closes_of(model, request, prompt));
     if (closes.empty())
         return inner;
+    ETNA_CHECK(check_bans(model.tokenizer(), request, closes));
     return std::shared_ptr<engine::Constraint>(std::make_shared<ReasoningConstraint>(
         model.tokenizer(),
         ReasoningConstraint::Options{.tokens_max =

@@ -75,8 +75,8 @@ private:
 };
 
 /// Returns the constraint of an answer whose reasoning is limited; `inner`, which may be null, if its format
-/// has no reasoning. Errors: invalid_argument (the message is too long, or contains a marker), and those of
-/// make_parser() and of the tokenizer.
+/// has no reasoning. Errors: invalid_argument (the message is too long, or contains a marker; a bias bans
+/// what closes the reasoning), and those of make_parser() and of the tokenizer.
 Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const Model& model, const Request& request,
                                                                  const Prompt& prompt,
                                                                  std::shared_ptr<engine::Constraint> inner);

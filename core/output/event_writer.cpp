@@ -65,7 +65,7 @@ void EventWriter::flush_space() {
 }
 
 void EventWriter::end_unopened_reasoning() {
-    if (at_.has_content && !at_.has_reasoning && at_.calls == 0) {
+    if (at_.has_content && !at_.has_reasoning && !at_.has_opened_reasoning && at_.calls == 0) {
         target().push_back(
             {.kind = EventKind::content_was_reasoning, .call = 0, .text = {}, .name = {}, .id = {}});
         at_.has_content = false;

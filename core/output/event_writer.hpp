@@ -40,8 +40,11 @@ public:
     /// Emits the held-back trailing white space: no marker follows it.
     void flush_space();
 
+    /// Records the start of reasoning, which may prove to be empty.
+    void begin_reasoning() { at_.has_opened_reasoning = true; }
+
     /// Records the end of reasoning that was never opened. The content before it becomes reasoning only if
-    /// neither reasoning nor a call precedes it.
+    /// neither reasoning, empty or not, nor a call precedes it.
     void end_unopened_reasoning();
 
     void begin_call(std::string_view name, std::string_view id);
@@ -73,6 +76,7 @@ private:
         bool in_span = false;
         bool has_content = false;
         bool has_reasoning = false;
+        bool has_opened_reasoning = false;
         std::string closing_brace; ///< of the open call's arguments, with white space after it
         std::size_t calls = 0;     ///< completed or broken
     };

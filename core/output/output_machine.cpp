@@ -352,6 +352,7 @@ OutputMachine::Progress OutputMachine::enter_marker(std::size_t marker) {
 /// `close`: empty if the prompt opened the reasoning.
 void OutputMachine::enter_reasoning(std::string_view close) {
     state_ = State::reasoning;
+    out_.begin_reasoning();
     retained_ = not_retained;
     reasoning_markers_.clear();
     reasoning_meanings_.clear();

@@ -63,6 +63,12 @@ std::optional<DeviceRates> read_rates(const DeviceFile& file) {
     return DeviceRates{.copy_bytes_s = stored[0], .matrix_flop_s = stored[1], .dispatch_us = stored[2]};
 }
 
+DeviceRates best_of(const DeviceRates& one, const DeviceRates& other) {
+    return {.copy_bytes_s = std::max(one.copy_bytes_s, other.copy_bytes_s),
+            .matrix_flop_s = std::max(one.matrix_flop_s, other.matrix_flop_s),
+            .dispatch_us = std::min(one.dispatch_us, other.dispatch_us)};
+}
+
 void write_rates(const DeviceFile& file, const DeviceRates& rates) {
     const StoredRates stored = {rates.copy_bytes_s, rates.matrix_flop_s, rates.dispatch_us};
     file.write(std::as_bytes(std::span(stored)));

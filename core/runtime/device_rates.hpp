@@ -29,12 +29,15 @@ struct RateRequest {
     RateProgress progress;              ///< may be empty
 };
 
-/// Returns the stored rates of a device, or measures and stores them.
+/// Measures the rates of a device, and stores the best so far: other work makes a device slower.
 using RateMeter = std::function<Result<DeviceRates>(const RateRequest&)>;
 
 /// Takes seconds. Blocks; other work on the device makes it slower. Errors: those of measure_copy_rate(),
 /// kernels::measure_matrix_rate() and kernels::measure_kernel().
 Result<DeviceRates> measure_rates(kernels::Library& library, const RateProgress& progress);
+
+/// Returns the better one of each rate. Pure.
+DeviceRates best_of(const DeviceRates& one, const DeviceRates& other);
 
 /// The rates in a device's file of the cache folder; empty if there are none.
 std::optional<DeviceRates> read_rates(const DeviceFile& file);

@@ -108,13 +108,13 @@ Result<DeviceRates> Runtime::rates(const RateRequest& request) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), request.device));
     const DeviceFile file(request.cache_folder, chosen.profile, "rates");
-    if (const auto stored = read_rates(file))
-        return *stored;
     ETNA_TRY(const auto shared, open(chosen, request.cache_folder));
     ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
-    ETNA_TRY(const DeviceRates measured, measure_rates(*library, request.progress));
-    write_rates(file, measured);
-    return measured;
+    ETNA_TRY(DeviceRates rates, measure_rates(*library, request.progress));
+    if (const auto stored = read_rates(file))
+        rates = best_of(rates, *stored);
+    write_rates(file, rates);
+    return rates;
 }
 
 Result<TuneReport> Runtime::tune(const gguf::File& file, const TuneRequest& request) {

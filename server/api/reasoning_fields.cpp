@@ -70,7 +70,7 @@ void read_nvext_limit(Fields& fields, Fields& nvext, const RequestLimits& limits
 void apply_effort_budget(std::optional<ReasoningEffort> effort, const RequestLimits& limits,
                          generate::Request& request) {
     const auto budget = effort ? limits.effort_budgets.at(static_cast<std::size_t>(*effort)) : std::nullopt;
-    if (!budget)
+    if (!budget || request.beams)
         return;
     const bool is_smaller =
         request.reasoning && request.reasoning->tokens_max && *request.reasoning->tokens_max <= *budget;

@@ -22,7 +22,7 @@ void read_nvext_limit(Fields& fields, Fields& nvext, const RequestLimits& limits
 void limit_reasoning(generate::Request& request, const RequestLimits& limits, int64_t tokens_max);
 
 /// Limits the reasoning to the operator's number of tokens for an effort, see RequestLimits::effort_budgets;
-/// a smaller limit remains.
+/// a smaller limit remains. Not of a beam search, which cannot have one.
 void apply_effort_budget(std::optional<ReasoningEffort> effort, const RequestLimits& limits,
                          generate::Request& request);
 

@@ -14,9 +14,10 @@ ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Ca
 ApiResult<HttpReply> remove(Service& service, const HttpRequest& request, const Call& call);
 
 /// Cancels a background response.
+ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const Call& call);
+
 /// Ends the reasoning of a running response, see api::control_answer().
 ApiResult<HttpReply> control(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const Call& call);
 
 /// Lists the input items of its request.
 ApiResult<HttpReply> list_input(Service& service, const HttpRequest& request, const Call& call);

@@ -84,6 +84,32 @@ class InstallScript(unittest.TestCase):
         code, text = self.run_script("--uninstall")
         self.assertEqual((code, self.files_of_home()), (0, before), text)
 
+    def test_the_installed_copy_knows_its_prefix(self):
+        other = self.home / "elsewhere"
+        self.run_script("--from", self.release, f"--prefix={other}")
+        code, text = self.run_script("--uninstall", script=other / "share/etna/install.sh", ETNA_PREFIX="")
+        self.assertEqual((code, self.files_of_home()), (0, []), text)
+
+    def test_folders_that_are_links_stay_links(self):
+        (self.home / "dotfiles").mkdir()
+        self.prefix.mkdir()
+        (self.prefix / "bin").symlink_to(self.home / "dotfiles")
+        before = self.files_of_home()
+        code, text = self.run_script("--from", self.release)
+        self.assertEqual(code, 0, text)
+        self.assertTrue((self.prefix / "bin").is_symlink())
+        self.assertTrue((self.home / "dotfiles/etna").exists())
+        self.run_script("--uninstall")
+        self.assertEqual(self.files_of_home(), before)
+
+    def test_an_executable_of_another_origin_is_not_replaced(self):
+        (self.prefix / "bin").mkdir(parents=True)
+        (self.prefix / "bin/etna").write_text("other")
+        code, text = self.run_script("--from", self.release)
+        self.assertEqual(code, 1)
+        self.assertIn("this script did not install it", text)
+        self.assertEqual((self.prefix / "bin/etna").read_text(), "other")
+
     def test_an_upgrade_removes_files_that_the_next_release_lacks(self):
         self.run_script("--from", self.release)
         self.make_release("0.3.0", {"share/man/man7/etna-api.7": "a page\n"})

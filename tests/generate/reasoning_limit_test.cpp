@@ -4,6 +4,7 @@
 #include "tests/support/values.hpp"
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -172,6 +173,24 @@ TEST_CASE("a bias does not keep the reasoning open, nor does a minimum of tokens
     const auto biased = limited_answer(model, request).output;
     CHECK(biased.reasoning == plain.reasoning);
     CHECK(biased.content == plain.content);
+}
+
+TEST_CASE("a stray end of reasoning after empty reasoning does not turn the answer into reasoning") {
+    const Model model = test::model_that_says("the dog was big</think>the cat", opened_thought_template, 512);
+    const Finished last = limited_answer(model, thinking_request(0));
+    CHECK(last.output.reasoning.empty());
+    CHECK(last.output.content.find("the cat") != std::string::npos);
+    CHECK(last.output.content.find("big") != std::string::npos);
+}
+
+TEST_CASE("a ban of what closes the reasoning is refused") {
+    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    Request request = thinking_request(5);
+    const auto close = model.tokenizer().encode("</think>", {.bos = text::AddBos::never}).value();
+    request.logit_bias = {{.token = close.back(), .bias = -std::numeric_limits<float>::infinity()}};
+    const auto refused = Generation::begin(model, request);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message.find("closes the reasoning") != std::string::npos);
 }
 
 TEST_CASE("a limit of the reasoning has no effect on a raw prompt, and excludes beams") {

@@ -33,7 +33,7 @@ TEST_CASE("a token costs its bytes or its products, whichever is slower, and its
     CHECK(multiplying.generation_tok_s == Approx(6250));
 }
 
-TEST_CASE("the rates of a device are measured once, and stored") {
+TEST_CASE("the best measured rates of a device are stored") {
     const RatesFolder folder;
     runtime::Runtime runtime;
     std::vector<std::string> measured;
@@ -50,10 +50,9 @@ TEST_CASE("the rates of a device are measured once, and stored") {
     CHECK(first.copy_bytes_s > 1e6);
     CHECK(first.matrix_flop_s > 1e6);
     CHECK(first.dispatch_us > 0);
-    measured.clear();
     const auto second = rates();
-    CHECK(measured.empty());
-    CHECK(second.copy_bytes_s == first.copy_bytes_s);
-    CHECK(second.matrix_flop_s == first.matrix_flop_s);
-    CHECK(second.dispatch_us == first.dispatch_us);
+    CHECK(measured.size() == 6);
+    CHECK(second.copy_bytes_s >= first.copy_bytes_s);
+    CHECK(second.matrix_flop_s >= first.matrix_flop_s);
+    CHECK(second.dispatch_us <= first.dispatch_us);
 }

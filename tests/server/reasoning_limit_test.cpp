@@ -53,6 +53,13 @@ TEST_CASE("every name of a reasoning budget ends the reasoning, and the answer f
         CHECK(pondered(service, same) == limited);
     }
     CHECK(pondered(service, R"(, "reasoning_budget_tokens": -1)") == whole);
+    const Json none = pondered(service, R"(, "reasoning_budget_tokens": 0)");
+    CHECK((none.value("reasoning_content", Json()).is_null() && none["content"] != ""));
+    const Json probable =
+        choice_of(service.post(chats_path, pondering(R"(, "reasoning_budget_tokens": 5, "logprobs": true,
+            "top_logprobs": 2)")));
+    for (const Json& token : probable["logprobs"]["content"])
+        CHECK_FALSE(token["top_logprobs"].empty());
     CHECK(error_of(service.post(chats_path, pondering(R"(, "reasoning_budget_tokens": "5")")))["param"] ==
           "reasoning_budget_tokens");
     const Json message =
@@ -106,6 +113,10 @@ TEST_CASE("the operator's budget applies to requests without one, and an effort 
     CHECK(ollama["message"]["thinking"] == low["reasoning_content"]);
     // A beam search has no limit, unless it asks for one.
     CHECK(service.post(chats_path, pondering(R"(, "use_beam_search": true, "best_of": 2)")).status == 200);
+    CHECK(service
+              .post(chats_path,
+                    pondering(R"(, "use_beam_search": true, "best_of": 2, "reasoning_effort": "high")"))
+              .status == 200);
     CHECK(service
               .post(chats_path,
                     pondering(R"(, "use_beam_search": true, "best_of": 2, "reasoning_budget_tokens": 5)"))
