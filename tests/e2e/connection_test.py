@@ -228,7 +228,7 @@ class Tls(unittest.TestCase):
         self.assertIn("without --tls-key", self.refused(2, "--tls-cert", self.certificate))
         self.assertIn("without --tls-cert", self.refused(2, "--tls-key", self.key))
         self.assertIn("is empty", self.refused(2, "--tls-cert", "", "--tls-key", ""))
-        self.assertIn("No such file", self.refused(1, "--tls-cert", self.certificate + "x", "--tls-key", self.key))
+        self.assertIn("--tls-cert: there is no file", self.refused(2, "--tls-cert", self.certificate + "x", "--tls-key", self.key))
         self.assertIn("no certificate in PEM", self.refused(1, "--tls-cert", self.key, "--tls-key", self.key))
         self.assertIn("no private key in PEM", self.refused(1, "--tls-cert", self.certificate, "--tls-key", self.certificate))
         self.assertIn("out of range", self.refused(2, "--header-timeout", "0"))

@@ -75,9 +75,10 @@ class Planned(EtnaHome):
         self.assertTrue(models["qwen3:0.6b"]["fits"])
         self.assertEqual(models["gpt-oss:120b"]["fits"], models["gpt-oss:120b"]["needed_bytes"] <= listed["usable_bytes"])
         self.assertGreater(models["qwen3:0.6b"]["generation_tok_s"], models["qwen3:8b"]["generation_tok_s"])
-        again = json.loads(self.etna("plan", "--list", "--json").stdout)  # the rates are stored
-        self.assertEqual([again[name] for name in ("copy_bytes_s", "matrix_flop_s", "dispatch_us")],
-                         [listed[name] for name in ("copy_bytes_s", "matrix_flop_s", "dispatch_us")])
+        again = json.loads(self.etna("plan", "--list", "--json").stdout)  # the best rates so far count
+        self.assertGreaterEqual(again["copy_bytes_s"], listed["copy_bytes_s"])
+        self.assertGreaterEqual(again["matrix_flop_s"], listed["matrix_flop_s"])
+        self.assertLessEqual(again["dispatch_us"], listed["dispatch_us"])
         result = self.etna("plan", "--list")
         self.assertIn("speeds are estimates", result.stderr)
         self.assertRegex(result.stdout, r"qwen3:0.6b +[0-9.]+ [MG]iB +[0-9.]+ +< [0-9.]+ +text")

@@ -176,11 +176,11 @@ TEST_CASE("a bias does not keep the reasoning open, nor does a minimum of tokens
 }
 
 TEST_CASE("a stray end of reasoning after empty reasoning does not turn the answer into reasoning") {
-    const Model model = test::model_that_says("the dog was big</think>the cat", opened_thought_template, 512);
+    const Model model =
+        test::model_that_says(std::string(long_thought) + "</think>the last", opened_thought_template, 512);
     const Finished last = limited_answer(model, thinking_request(0));
     CHECK(last.output.reasoning.empty());
-    CHECK(last.output.content.find("the cat") != std::string::npos);
-    CHECK(last.output.content.find("big") != std::string::npos);
+    CHECK(last.output.content.find("nice to see\n\nthe last") != std::string::npos);
 }
 
 TEST_CASE("a ban of what closes the reasoning is refused") {
