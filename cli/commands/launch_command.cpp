@@ -99,18 +99,23 @@ std::optional<ServedModel> listed_model(const Json& answer, const RunningServer&
 }
 
 /// Finds the model among the running servers; empty if none serves it. Errors: those of ask_server() for the
-/// server of --url.
+/// server of --url; if no model is given, for the first server that does not answer, which may need a key.
 Result<std::optional<ServedModel>> find_served(const LaunchOptions& options, const Environment& environment) {
+    std::optional<Error> refused;
     for (const RunningServer& server : chosen_servers(options.choice, environment)) {
         const auto answer = ask_server(server, options.choice.api_key, "/v1/models");
         if (!answer && !options.choice.url.empty())
             return answer.error();
+        if (!answer && !refused)
+            refused = answer.error();
         auto found = answer ? listed_model(*answer, server, options.model) : std::nullopt;
         if (found) {
             found->api_key = options.choice.api_key;
             return found;
         }
     }
+    if (refused && options.model.empty())
+        return *refused;
     return std::optional<ServedModel>();
 }
 
@@ -119,6 +124,10 @@ Error not_served(const LaunchOptions& options) {
         const std::string what = options.model.empty() ? "no model" : "no model " + backquoted(options.model);
         return {ErrorKind::not_found, fmt::format("{} has {}", options.choice.url, what),
                 "leave --url out to start a server for it"};
+    }
+    if (!options.model.empty()) {
+        return {ErrorKind::not_found, fmt::format("no running server has {}", backquoted(options.model)),
+                fmt::format("start one with `etna serve {}`", options.model)};
     }
     return {ErrorKind::invalid_argument, "no server runs, and no model is given",
             fmt::format("try `etna launch {} qwen3:8b`; `etna list --known` lists models", options.program)};

@@ -413,8 +413,10 @@ class Launch(Servers):
                                          (("claude", "missing"), 1, "missing"),
                                          (("claude", "--url", "http://127.0.0.1:1"), 1, "check that `etna serve` runs there")):
             self.assertIn(problem, self.etna("launch", *arguments, code=code).stderr)
-        _, url = self.serve("demo")
-        self.assertIn("has no model `other`", self.etna("launch", "claude", "other", "--url", url, code=1).stderr)
+        _, url = self.serve("demo", "--api-key", "K")
+        self.assertIn("missing API key", self.etna("launch", "claude", code=1).stderr)
+        self.assertIn("no running server has `other`", self.etna("launch", "zed", "other", "--api-key", "K", code=1).stderr)
+        self.assertIn("has no model `other`", self.etna("launch", "claude", "other", "--url", url, "--api-key", "K", code=1).stderr)
         (self.programs / "claude").unlink()
         self.assertIn("hint: install it with `npm install -g @anthropic-ai/claude-code`", self.etna("launch", "claude", code=1).stderr)
 
