@@ -58,9 +58,9 @@ std::string label(double x, double y, std::string_view anchor, std::string_view 
                        xml(text));
 }
 
-/// A point of a line: its place among the values of the x axis, and its height.
+/// A point of a line: the index of its value on the x axis, and its height.
 struct ChartPoint {
-    std::size_t place = 0;
+    std::size_t index = 0;
     double value = 0;
 };
 
@@ -73,7 +73,7 @@ struct ChartLine {
 struct Panel {
     std::string title;
     std::string x_name;
-    std::vector<uint32_t> places; ///< values of the x axis, ascending, at equal distances
+    std::vector<uint32_t> x_values; ///< values of the x axis, ascending, at equal distances
     std::vector<ChartLine> lines;
 };
 
@@ -117,11 +117,11 @@ public:
     }
 
 private:
-    [[nodiscard]] double x_of(std::size_t place) const {
+    [[nodiscard]] double x_of(std::size_t index) const {
         const double inner = panel_width - margin_left - margin_right;
-        const double share = panel_.places.size() < 2
-                                 ? 0.5
-                                 : static_cast<double>(place) / static_cast<double>(panel_.places.size() - 1);
+        const double share = panel_.x_values.size() < 2 ? 0.5
+                                                        : static_cast<double>(index) /
+                                                              static_cast<double>(panel_.x_values.size() - 1);
         return left_ + margin_left + share * inner;
     }
     [[nodiscard]] double y_of(double value) const {
@@ -141,8 +141,8 @@ private:
             text += label(left_ + margin_left - 6, y_of(value) + 4, "end", fmt::format("{:g}", value));
         }
         const double below = top_ + panel_height - margin_bottom + 16;
-        for (std::size_t place = 0; place < panel_.places.size(); ++place)
-            text += label(x_of(place), below, "middle", fmt::format("{}", panel_.places[place]));
+        for (std::size_t index = 0; index < panel_.x_values.size(); ++index)
+            text += label(x_of(index), below, "middle", fmt::format("{}", panel_.x_values[index]));
         return text + label((left_ + margin_left + right) / 2, below + 16, "middle", panel_.x_name);
     }
 
@@ -150,7 +150,7 @@ private:
         std::string path;
         std::string dots;
         for (const ChartPoint& point : line.points) {
-            const double x = x_of(point.place);
+            const double x = x_of(point.index);
             const double y = y_of(point.value);
             path += fmt::format("{:.1f},{:.1f} ", x, y);
             dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {:.1f} "
@@ -160,7 +160,7 @@ private:
         if (line.points.empty())
             return {};
         return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\"/>\n", path, colour) + dots +
-               label(x_of(line.points.back().place) + 8, y_of(line.points.back().value) + 4, "start",
+               label(x_of(line.points.back().index) + 8, y_of(line.points.back().value) + 4, "start",
                      line.name);
     }
 
@@ -186,16 +186,16 @@ Panel panel_of(const BenchReport& report, std::string_view title, Spread BenchRo
     const auto other = over_depth ? &BenchRow::batch : &BenchRow::depth;
     Panel panel = {.title = fmt::format("{}, tok/s", title),
                    .x_name = over_depth ? "depth (tokens in the cache)" : "batch (sequences together)",
-                   .places = sorted_values(report, x),
+                   .x_values = sorted_values(report, x),
                    .lines = {}};
     for (const uint32_t value : sorted_values(report, other)) {
         ChartLine line = {.name = fmt::format("{} {}", over_depth ? "batch" : "depth", value), .points = {}};
         for (const BenchRow& row : report.rows) {
-            const auto place = std::ranges::find(panel.places, row.*x) - panel.places.begin();
+            const auto index = std::ranges::find(panel.x_values, row.*x) - panel.x_values.begin();
             if (row.*other == value)
-                line.points.push_back({static_cast<std::size_t>(place), (row.*figure).median});
+                line.points.push_back({static_cast<std::size_t>(index), (row.*figure).median});
         }
-        std::ranges::sort(line.points, {}, &ChartPoint::place);
+        std::ranges::sort(line.points, {}, &ChartPoint::index);
         panel.lines.push_back(std::move(line));
     }
     return panel;

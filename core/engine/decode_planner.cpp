@@ -34,8 +34,8 @@ bool DecodePlanner::can_generate(const Sequence& sequence) const {
     const uint32_t position = sequence.computed_tokens;
     const bool is_known = position < sequence.length();
     const bool has_input = is_known || (position < sequence.expected_length() && sequence.slot);
-    // A constraint may force the token after an unread one, but no row of an unread token's successor is
-    // wrong.
+    // A constraint may force the token that follows an unread one. A row that reads the unread token is right
+    // even so; one further ahead might read another token than the forced one.
     const bool is_far_ahead = sequence.constraint != nullptr && sequence.pending_samples > 1;
     if (!is_known && (is_far_ahead || drafts_.needs_all_tokens(sequence)))
         return false;

@@ -330,7 +330,7 @@ class Resizing(Chat):
         terminal.type(text)
         for columns in (20, 120, 17, 60, 80):
             terminal.resize(columns, 24)
-            time.sleep(0.3)  # for the redrawing
+            terminal.wait_for(lambda screen: screen.count(">>>") == 1)
         terminal.type("!")
         terminal.wait_for(f">>> {text}!")
         self.assertEqual(terminal.screen().count(">>>"), 1)

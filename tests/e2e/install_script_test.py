@@ -102,6 +102,21 @@ class InstallScript(unittest.TestCase):
         self.run_script("--uninstall")
         self.assertEqual(self.files_of_home(), before)
 
+    def test_an_installation_that_is_cut_short_leaves_nothing(self):
+        programs = self.root / "programs"
+        programs.mkdir()
+        tar = shutil.which("tar")
+        (programs / "tar").write_text(f"""#!/bin/sh
+case $* in
+*--keep-directory-symlink*) mkdir -p {self.prefix}/bin && echo half >{self.prefix}/bin/etna && exit 2 ;;
+esac
+exec {tar} "$@"
+""")
+        (programs / "tar").chmod(0o755)
+        code, text = self.run_script("--from", self.release, PATH=f"{programs}:{os.environ['PATH']}")
+        self.assertEqual((code, self.files_of_home()), (1, []), text)
+        self.assertIn(f"error: {self.prefix} could not be written to the end", text)
+
     def test_an_executable_of_another_origin_is_not_replaced(self):
         (self.prefix / "bin").mkdir(parents=True)
         (self.prefix / "bin/etna").write_text("other")

@@ -11,15 +11,11 @@
 using namespace etna;
 using namespace etna::generate;
 using test::Events;
+using test::open_template;
+using test::thinking_template;
 
 namespace {
 
-/// The model opens the reasoning.
-constexpr const char* own_thought_template =
-    "{% for m in messages %}{{ m.content }}{% endfor %}{# <think> </think> #}";
-/// The prompt opens the reasoning.
-constexpr const char* opened_thought_template =
-    "{% for m in messages %}{{ m.content }}{% endfor %}<think>\n{# </think> #}";
 constexpr const char* harmony_template =
     "{% for m in messages %}<|start|>user<|message|>{{ m.content }}<|end|>{% endfor %}<|start|>assistant"
     "{# <|channel|>analysis to=functions. <|call|> <|return|> #}";
@@ -54,7 +50,7 @@ std::size_t token_count(const Model& model, const std::string& text) {
 
 TEST_CASE("reasoning is closed at its limit, and the answer follows") {
     for (const auto& [chat_template, opening] :
-         {std::pair(opened_thought_template, ""), std::pair(own_thought_template, "<think>")}) {
+         {std::pair(open_template, ""), std::pair(thinking_template, "<think>")}) {
         const Model model = test::model_that_says(opening + std::string(long_thought), chat_template, 512);
         const std::string all = limited_answer(model, thinking_request(std::nullopt)).output.reasoning;
         REQUIRE(all.find("nice to see") != std::string::npos);
@@ -72,14 +68,14 @@ TEST_CASE("reasoning is closed at its limit, and the answer follows") {
 }
 
 TEST_CASE("reasoning that ends before its limit is left alone") {
-    const Model model = test::model_that_says("the dog</think>it was big", opened_thought_template, 512);
+    const Model model = test::model_that_says("the dog</think>it was big", open_template, 512);
     const Finished last = limited_answer(model, thinking_request(30));
     CHECK(last.output.reasoning == "the dog");
     CHECK(last.output.content == "it was big");
 }
 
 TEST_CASE("a message may end the reasoning") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     Request request = thinking_request(6);
     request.reasoning->message = " So, the answer.";
     const Finished last = limited_answer(model, request);
@@ -93,7 +89,7 @@ TEST_CASE("a message may end the reasoning") {
 
 TEST_CASE("reasoning that opens again is closed at once") {
     const Model model = test::model_that_says(
-        "<think>a dog</think>\n<think>and a cat and a sun</think>the day", own_thought_template, 512);
+        "<think>a dog</think>\n<think>and a cat and a sun</think>the day", thinking_template, 512);
     const std::string all = limited_answer(model, thinking_request(std::nullopt)).output.reasoning;
     REQUIRE(all.find("and a sun") != std::string::npos);
     const std::string some =
@@ -102,7 +98,7 @@ TEST_CASE("reasoning that opens again is closed at once") {
 }
 
 TEST_CASE("limited reasoning precedes a constrained answer, and a call") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     Request request = thinking_request(4);
     request.grammar = grammar::Description{.notation = grammar::Notation::choices, .choices = {"yes", "no"}};
     std::get<chat::Conversation>(request.prompt).thinking = chat::Thinking::on;
@@ -115,7 +111,7 @@ TEST_CASE("limited reasoning precedes a constrained answer, and a call") {
         CHECK((last.output.content == "yes" || last.output.content == "no"));
     }
     const Model caller =
-        test::model_that_says(long_thought, std::string(opened_thought_template) + "{# <tool_call> #}", 1024);
+        test::model_that_says(long_thought, std::string(open_template) + "{# <tool_call> #}", 1024);
     Request calling = thinking_request(4);
     auto& conversation = std::get<chat::Conversation>(calling.prompt);
     conversation.tools = test::values_of(R"([{"type": "function", "function": {"name": "roll", "strict": true,
@@ -155,7 +151,7 @@ TEST_CASE("reasoning in a message is closed by the header of the next one") {
 }
 
 TEST_CASE("reasoning is closed when another thread asks for it") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     const auto is_over = std::make_shared<std::atomic<bool>>(false);
     Request request = thinking_request(std::nullopt);
     request.reasoning = ReasoningLimit{.is_over = is_over};
@@ -165,7 +161,7 @@ TEST_CASE("reasoning is closed when another thread asks for it") {
 }
 
 TEST_CASE("a bias does not keep the reasoning open, nor does a minimum of tokens") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     Request request = thinking_request(5);
     const auto plain = limited_answer(model, request).output;
     request.logit_bias = {{.token = 300, .bias = -1}};
@@ -177,14 +173,14 @@ TEST_CASE("a bias does not keep the reasoning open, nor does a minimum of tokens
 
 TEST_CASE("a stray end of reasoning after empty reasoning does not turn the answer into reasoning") {
     const Model model =
-        test::model_that_says(std::string(long_thought) + "</think>the last", opened_thought_template, 512);
+        test::model_that_says(std::string(long_thought) + "</think>the last", open_template, 512);
     const Finished last = limited_answer(model, thinking_request(0));
     CHECK(last.output.reasoning.empty());
     CHECK(last.output.content.find("nice to see\n\nthe last") != std::string::npos);
 }
 
 TEST_CASE("a ban of what closes the reasoning is refused") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     Request request = thinking_request(5);
     const auto close = model.tokenizer().encode("</think>", {.bos = text::AddBos::never}).value();
     request.logit_bias = {{.token = close.back(), .bias = -std::numeric_limits<float>::infinity()}};
@@ -194,7 +190,7 @@ TEST_CASE("a ban of what closes the reasoning is refused") {
 }
 
 TEST_CASE("a limit of the reasoning has no effect on a raw prompt, and excludes beams") {
-    const Model model = test::model_that_says(long_thought, opened_thought_template, 512);
+    const Model model = test::model_that_says(long_thought, open_template, 512);
     Request plain = test::raw("Go<think>\n");
     plain.max_tokens = 20;
     plain.sampling.temperature = 0.0F;

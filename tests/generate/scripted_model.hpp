@@ -13,6 +13,12 @@ namespace etna::test {
 /// A text for scripted models.
 inline constexpr const char* story = "there was a dog. The dog was big.";
 
+/// A chat template whose model opens its reasoning, and one that opens it in the prompt.
+inline constexpr const char* thinking_template =
+    "{% for m in messages %}{{ m.content }}{% endfor %}{# <think> </think> #}";
+inline constexpr const char* open_template =
+    "{% for m in messages %}{{ m.content }}{% endfor %}<think>\n{# </think> #}";
+
 /// Returns a model with stories260K's tokenizer on the fake executor, which answers every prompt with
 /// `answer`. `chat_template` may be empty.
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template = {},

@@ -9,15 +9,11 @@
 using namespace etna;
 using namespace etna::generate;
 using test::Events;
+using test::open_template;
+using test::thinking_template;
 
 namespace {
 
-/// The model reasons before its answer.
-constexpr const char* thinking_template =
-    "{% for m in messages %}{{ m.content }}{% endfor %}{# <think> </think> #}";
-/// The prompt opens the reasoning.
-constexpr const char* open_template =
-    "{% for m in messages %}{{ m.content }}{% endfor %}<think>\n{# </think> #}";
 constexpr const char* calling_template =
     "{% for m in messages %}{{ m.content }}{% endfor %}{# <tool_call> <think></think> #}";
 
