@@ -29,9 +29,10 @@ std::string query_text(std::string_view text) {
 }
 
 std::string install_hint(const std::filesystem::path& models_folder) {
-    return models_folder.empty() ? "and give its path"
-                                 : fmt::format("put it into {} and name it without .gguf, or give its path",
-                                               models_folder.string());
+    return models_folder.empty()
+               ? "and give its path"
+               : fmt::format("put it into {}, where its name is the file's without .gguf, or give its path",
+                             models_folder.string());
 }
 
 /// Whether the name is one of another registry.

@@ -222,8 +222,8 @@ Result<Manifest> pull(const PullPlan& plan, const PullOptions& options,
 }
 
 std::string by_hand_hint(const ModelName& name, const fs::path& folder) {
-    const std::string place =
-        fmt::format("on another machine, put it into {} and name it without .gguf", folder.string());
+    const std::string place = fmt::format(
+        "on another machine, put it into {}, where its name is the file's without .gguf", folder.string());
     if (const auto* url = std::get_if<UrlModel>(&name))
         return fmt::format("without a network, get {} {}", printable_url(url->url), place);
     const auto* model = std::get_if<HubModel>(&name);

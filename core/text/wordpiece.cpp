@@ -12,6 +12,11 @@
 namespace etna::text {
 namespace {
 
+struct CodePointRange {
+    char32_t first = 0;
+    char32_t last = 0;
+};
+
 /// Longer words become the unknown token: the limit of the reference implementation.
 constexpr std::size_t word_characters_max = 100;
 

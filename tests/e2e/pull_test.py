@@ -284,7 +284,7 @@ class Faults(Pulling):
 
     def test_without_a_network_the_hint_says_what_to_get_and_a_file_put_there_runs(self):
         expected = ("get the .gguf file with Q8_0 in its name from https://huggingface.co/Qwen/Qwen3-0.6B-GGUF/tree/main on "
-                    f"another machine, put it into {self.models} and name it without .gguf")
+                    f"another machine, put it into {self.models}, where its name is the file's without .gguf")
         self.assert_fails(self.etna("pull", "qwen3:0.6b", "--hub", "http://127.0.0.1:1"), expected)
         self.assert_fails(self.etna("pull", "qwen3:0.6b", "--offline"), expected)
         self.models.mkdir(exist_ok=True)

@@ -122,7 +122,8 @@ TEST_CASE("a name that is nowhere says where to get a model and where to put it"
         CAPTURE(error.hint);
         CHECK(error.kind == ErrorKind::not_found);
         CHECK(contains(error.hint, "https://huggingface.co/models?library=gguf&search=llama9.2"));
-        CHECK(contains(error.hint, "put it into " + folder.path.string() + " and name it without .gguf"));
+        CHECK(contains(error.hint, "put it into " + folder.path.string() +
+                                       ", where its name is the file's without .gguf"));
     }
     CHECK(contains(store::resolve("x", {}).error().hint, "and give its path"));
     CHECK(!contains(store::resolve("a b&c\x1b", folder.path).error().hint, "b&c\x1b"));

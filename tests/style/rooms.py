@@ -36,7 +36,7 @@ EXTERNAL = {
     r"CLI/.*|CLI11\.hpp": r"(tests/)?cli/.*",
     r"toml\+\+/.*": r"cli/.*",
     r"pcre2\.h": r"core/text/.*",
-    r"utf8proc\.h": r"core/jinja/.*",
+    r"utf8proc\.h": r"core/(jinja|text)/.*",
     r"httplib\.h": r"tests/server/independent_client_test\.cpp",
     r"openssl/.*": r"(core/store/sha256|server/(http/tls|seal))\.cpp|tests/server/.*",
     r"curl/.*": r"core/store/http_client\.cpp",

@@ -11,7 +11,6 @@ FILE_BYTES_MAX = 2_000_000
 
 # Files over LINES_MAX: path -> the reason.
 LONG_FILES = {
-    "core/text/unicode_data.cpp": "tables, written by scripts/unicode-data",
     "core/output/syntaxes.cpp": "one table: the families of models",
 }
 
