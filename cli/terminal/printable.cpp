@@ -1,5 +1,6 @@
 #include "cli/terminal/printable.hpp"
 
+#include "cli/terminal/word_wrap.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/utf8.hpp"
 
@@ -91,7 +92,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows,
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max(widths[i], row[i].size());
+            widths[i] = std::max(widths[i], width_of(row[i]));
     }
     std::string text;
     for (const auto& row : rows) {
@@ -99,8 +100,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows,
         for (std::size_t i = 0; i < row.size(); ++i) {
             const bool is_right = std::ranges::find(right_aligned, i) != right_aligned.end();
             line += i == 0 ? "" : "  ";
-            line += is_right ? fmt::format("{:>{}}", row[i], widths[i])
-                             : fmt::format("{:<{}}", row[i], widths[i]);
+            const std::string padding(widths[i] - width_of(row[i]), ' ');
+            line += is_right ? padding + row[i] : row[i] + padding;
         }
         line.resize(line.find_last_not_of(' ') + 1);
         text += line + "\n";

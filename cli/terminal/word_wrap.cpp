@@ -25,16 +25,31 @@ uint32_t width_of(char32_t character) {
     return width < 0 ? 1 : static_cast<uint32_t>(width);
 }
 
+/// Takes the first character off a text, and returns its columns.
+uint32_t take_width(std::string_view& text, std::string_view& character) {
+    const Utf8Step step = next_utf8(text);
+    character = text.substr(0, step.bytes);
+    text.remove_prefix(step.bytes);
+    return width_of(step.kind == Utf8Kind::valid ? code_point_of(character, step.bytes) : U'\0');
+}
+
 } // namespace
+
+std::size_t width_of(std::string_view text) {
+    std::size_t width = 0;
+    std::string_view character;
+    while (!text.empty())
+        width += take_width(text, character);
+    return width;
+}
 
 std::string WordWrap::add(std::string_view text, uint32_t columns) {
     columns_ = columns;
     std::string out;
+    std::string_view character;
     while (!text.empty()) {
-        const Utf8Step step = next_utf8(text);
-        const char32_t character = step.kind == Utf8Kind::valid ? code_point_of(text, step.bytes) : U'\0';
-        take(text.substr(0, step.bytes), width_of(character), out);
-        text.remove_prefix(step.bytes);
+        const uint32_t width = take_width(text, character);
+        take(character, width, out);
     }
     return out;
 }

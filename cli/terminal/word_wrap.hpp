@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,6 +46,10 @@ private:
     bool begins_line_ = true; ///< no word of the current line has been seen
     bool is_code_ = false;
 };
+
+/// Returns the columns that text takes on a terminal: UTF-8 in complete characters, without control
+/// characters.
+std::size_t width_of(std::string_view text);
 
 /// Returns the current columns of a terminal; 0 if the descriptor is not a terminal, or its size is unknown.
 uint32_t columns_of(int descriptor);

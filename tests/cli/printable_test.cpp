@@ -27,3 +27,8 @@ TEST_CASE("terminal_safe() keeps lines and replaces control characters") {
                         "31m \u202e\u2067\x7f\xff") == "\ufffd31m \ufffd\ufffd\ufffd\ufffd");
     CHECK(terminal_safe("caf\u00e9 \U0001f642") == "caf\u00e9 \U0001f642");
 }
+
+TEST_CASE("table_text() aligns columns by what they take on a terminal") {
+    CHECK(table_text({{"name", "size"}, {"\u6a21\u578b", "1"}, {"caf\u00e9", "10"}}, {1}) ==
+          "name  size\n\u6a21\u578b     1\ncaf\u00e9    10\n");
+}

@@ -52,6 +52,9 @@ TEST_CASE("a server has a budget of reasoning, and one for each effort") {
         REQUIRE_FALSE(refused.has_value());
         CHECK(contains(refused.error().message, "--effort-budgets: cannot read `"));
     }
+    const auto twice = reasoning_serve_options({"--effort-budgets", "low=1,low=2"});
+    REQUIRE(!twice);
+    CHECK(contains(twice.error().message, "low is there twice"));
 }
 
 TEST_CASE("/think and /nothink switch the thinking of the next answers") {
