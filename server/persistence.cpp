@@ -2,7 +2,7 @@
 
 #include "core/base/log.hpp"
 #include "server/json.hpp"
-#include "server/responses/object.hpp"
+#include "server/responses/rerun.hpp"
 
 #include <chrono>
 #include <thread>
@@ -14,13 +14,6 @@ namespace etna::server {
 namespace {
 
 using Report = std::function<void(std::string_view)>;
-
-/// Marks a response as interrupted, because its process has ended.
-Status interrupt(storage::Store& store, storage::Response response) {
-    response.object = dump_json(responses::interrupted(parse_json(response.object)));
-    response.is_pending = false;
-    return store.put(response);
-}
 
 Result<storage::Store> open_store(storage::StoreOptions options, const Report& report) {
     std::vector<std::string> warnings;
@@ -73,13 +66,27 @@ Result<std::unique_ptr<Persistence>> open_persistence(const PersistenceOptions& 
         return store.error();
     ETNA_TRY(const auto pending, store->pending());
     for (const storage::Response& response : pending) {
-        if (const Status interrupted = interrupt(*store, response); !interrupted)
+        if (responses::read_rerun(response.events))
+            continue;
+        if (const Status interrupted = responses::interrupt(*store, response); !interrupted)
             report(interrupted.error().message);
     }
     ETNA_TRY(auto seal, open_seal(options.store.file, report));
     return std::make_unique<Persistence>(std::move(*store), seal,
                                          is_memory_fallback ? std::filesystem::path() : options.store.file,
                                          is_memory_fallback);
+}
+
+std::optional<HttpRequest> request_of_owner(const AccessRules& access, const storage::Owner& owner,
+                                            const HttpRequest& anonymous) {
+    if (access.api_keys.empty())
+        return owner.empty() ? std::optional(anonymous) : std::nullopt;
+    for (const std::string& key : access.api_keys) {
+        HttpRequest keyed = {.headers = {{"authorization", "Bearer " + key}}};
+        if (owner_of(access, keyed) == owner)
+            return keyed;
+    }
+    return std::nullopt;
 }
 
 storage::Owner owner_of(const AccessRules& access, const HttpRequest& request) {

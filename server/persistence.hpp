@@ -38,14 +38,19 @@ struct Persistence {
     }
 };
 
-/// Opens the store and finishes responses that an earlier process left pending. If another process holds the
-/// file and has announced its end, waits for it: blocks. Problems and waits are reported to `report`.
-/// Errors: those of storage::Store::open() and Seal::open().
+/// Opens the store and fails the responses that an earlier process left pending and that cannot be run again.
+/// If another process holds the file and has announced its end, waits for it: blocks. Problems and waits are
+/// reported to `report`. Errors: those of storage::Store::open() and Seal::open().
 Result<std::unique_ptr<Persistence>> open_persistence(const PersistenceOptions& options,
                                                       const std::function<void(std::string_view)>& report);
 
 /// The owner whose entries a request can access: its API key's.
 storage::Owner owner_of(const AccessRules& access, const HttpRequest& request);
+
+/// The head of a request in the name of an owner: with its key, or without a key as `anonymous`. Empty if the
+/// key was removed from the server.
+std::optional<HttpRequest> request_of_owner(const AccessRules& access, const storage::Owner& owner,
+                                            const HttpRequest& anonymous);
 
 /// Returns the sealing purpose combined with the owner, so that only the same owner can unseal.
 std::string purpose_of(std::string_view purpose, const storage::Owner& owner);

@@ -273,17 +273,10 @@ bool Batches::is_stopping() const {
 /// Returns the request head for a batch's lines, with its owner's key or its client's address. Empty if the
 /// key was removed from the server.
 std::optional<HttpRequest> Batches::head_for(const Batch& batch) const {
-    HttpRequest head = batch.client;
-    head.priority = line_priority;
-    const std::vector<std::string>& keys = service_->options.access.api_keys;
-    if (keys.empty())
-        return batch.owner.empty() ? std::optional(std::move(head)) : std::nullopt;
-    for (const std::string& key : keys) {
-        HttpRequest keyed = {.headers = {{"authorization", "Bearer " + key}}, .priority = line_priority};
-        if (owner_of(service_->options.access, keyed) == batch.owner)
-            return keyed;
-    }
-    return std::nullopt;
+    auto head = request_of_owner(service_->options.access, batch.owner, batch.client);
+    if (head)
+        head->priority = line_priority;
+    return head;
 }
 
 bool Batches::has_expired(const Batch& batch) const {

@@ -5,22 +5,21 @@
 namespace etna::server::responses {
 namespace {
 
-constexpr std::string_view header_name = "etna-dialect";
 constexpr std::string_view open_responses = "open-responses";
 
 } // namespace
 
 ResponseStandard standard_of(const HttpRequest& request) {
-    return to_lower(request.header(header_name)) == open_responses ? ResponseStandard::open_responses
-                                                                   : ResponseStandard::openai;
+    return to_lower(request.header(dialect_header)) == open_responses ? ResponseStandard::open_responses
+                                                                      : ResponseStandard::openai;
 }
 
 std::optional<ApiError> check_dialect(const HttpRequest& request) {
-    const std::string dialect = to_lower(request.header(header_name));
+    const std::string dialect = to_lower(request.header(dialect_header));
     if (dialect.empty() || dialect == "openai" || dialect == open_responses)
         return std::nullopt;
     return ApiError{.message = "the header `etna-dialect` must be openai or open-responses",
-                    .param = std::string(header_name),
+                    .param = std::string(dialect_header),
                     .code = "unsupported_value"};
 }
 

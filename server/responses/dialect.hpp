@@ -9,6 +9,8 @@
 
 namespace etna::server::responses {
 
+constexpr std::string_view dialect_header = "etna-dialect";
+
 /// The standard selected by the header `etna-dialect`.
 enum class ResponseStandard : uint8_t {
     openai,

@@ -28,13 +28,6 @@ Json to_json(const Response& response) {
     return json;
 }
 
-Json interrupted(Json object) {
-    object["status"] = to_string(ResponseStatus::failed);
-    object["error"] = {{"code", "server_error"},
-                       {"message", "the server was stopped before the response was complete"}};
-    return object;
-}
-
 Json usage_json(const api::Usage& usage) {
     const Metrics::Tokens counts = usage.tokens();
     return {{"input_tokens", counts.prompt},

@@ -32,9 +32,6 @@ struct Response {
 /// OpenAI API 2.3.0, Response; Open Responses 2026-04-24, ResponseResource.
 Json to_json(const Response& response);
 
-/// Marks the object of a response that its process did not finish as failed, with the reason.
-Json interrupted(Json object);
-
 /// Returns the `usage` object.
 Json usage_json(const api::Usage& usage);
 

@@ -87,7 +87,7 @@ void ItemStream::add_text(std::string_view text) {
     if (open_ != Open::message) {
         close();
         open(Open::message, {{"type", "message"},
-                             {"id", new_id("msg_")},
+                             {"id", options_.new_id("msg_")},
                              {"role", "assistant"},
                              {"status", "in_progress"},
                              {"content", Json::array()}});
@@ -113,7 +113,7 @@ void ItemStream::add_reasoning(std::string_view text) {
     if (open_ != Open::reasoning) {
         close();
         open(Open::reasoning, {{"type", "reasoning"},
-                               {"id", new_id("rs_")},
+                               {"id", options_.new_id("rs_")},
                                {"status", "in_progress"},
                                {"summary", Json::array()},
                                {"content", Json::array()}});
@@ -135,8 +135,8 @@ void ItemStream::begin_call(const output::Event& event) {
     const ToolName tool = offered == nullptr ? ToolName{.name = event.name} : *offered;
     input_parser_ = CustomInput();
     Json item = {{"type", tool.is_custom ? "custom_tool_call" : "function_call"},
-                 {"id", new_id(tool.is_custom ? "ctc_" : "fc_")},
-                 {"call_id", event.id.empty() ? new_id("call_") : event.id}};
+                 {"id", options_.new_id(tool.is_custom ? "ctc_" : "fc_")},
+                 {"call_id", event.id.empty() ? options_.new_id("call_") : event.id}};
     if (!tool.name_space.empty())
         item["namespace"] = tool.name_space;
     item["name"] = tool.name;

@@ -3,6 +3,7 @@
 #include "core/generate/events.hpp"
 #include "server/api/pending_logprobs.hpp"
 #include "server/custom_input.hpp"
+#include "server/ids.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/tools.hpp"
 
@@ -23,6 +24,8 @@ struct ResponseOptions {
     std::optional<uint32_t> calls_max = {}; ///< maximum calls, after which the answer ends
     ToolNames tool_names = {};
     ResponseStandard standard = ResponseStandard::openai;
+    /// Makes the id of the next item from its prefix; the same ids each time that a response is generated.
+    std::function<std::string(std::string_view prefix)> new_id = server::new_id;
     /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};
     api::PendingLogprobs pending = {}; ///< initial state for each answer

@@ -97,6 +97,8 @@ void read_include(Fields& fields, Request& request) {
             request.included.logprobs = true;
         } else if (name == "reasoning.encrypted_content") {
             request.included.sealed_reasoning = true;
+        } else if (name == "etna.timings") {
+            request.included.timings = true;
         } else if (!name.is_string()) {
             fields.refuse(fmt::format("include[{}]", i), "must be a string", "invalid_type");
         } else if (std::find(hosted_tool_outputs.begin(), hosted_tool_outputs.end(),

@@ -19,6 +19,7 @@ namespace etna::server::responses {
 struct IncludedOutput {
     bool logprobs = false;
     bool sealed_reasoning = false;
+    bool timings = false; ///< etna's own: `etna.timings` of the finished response
 };
 
 /// The format of the answer's text.

@@ -4,9 +4,13 @@
 #include "server/api/sampling_fields.hpp"
 #include "server/http/sse.hpp"
 #include "server/ids.hpp"
+#include "server/responses/dialect.hpp"
+#include "server/responses/rerun.hpp"
+#include "server/seal.hpp"
 
 #include <ctime>
 #include <exception>
+#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +23,13 @@ Json decimal(float value) {
     return parse_json(fmt::format("{}", value));
 }
 
+Json times_json(const AnswerTimes& times) {
+    return {{"load_ms", times.before_queue_ms},
+            {"queue_ms", times.queue_ms},
+            {"prompt_ms", times.prefill_ms},
+            {"generation_ms", times.decode_ms}};
+}
+
 /// {"code", "message"}: the API has few codes for responses.
 Json error_of(const ApiError& error) {
     constexpr int first_server_error = 500;
@@ -29,12 +40,16 @@ Json error_of(const ApiError& error) {
 
 } // namespace
 
-ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose)
+ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose,
+                         ResponseId identity)
     : service_(&service), owner_(owner_of(service.options.access, request)), request_(std::move(parsed)),
       prompt_(purpose) {
     options_.standard = standard_of(request);
-    response_.id = new_id("resp_");
-    response_.created_unix_s = std::time(nullptr);
+    response_.id = std::move(identity.id);
+    response_.created_unix_s = identity.created_unix_s;
+    options_.new_id = [id = response_.id, made = 0](std::string_view prefix) mutable {
+        return fmt::format("{}{:.24}", prefix, sha256_hex(fmt::format("{} {}", id, made++)));
+    };
     response_.echoed = request_.echoed;
     for (const auto& [name, neutral] :
          {std::pair{"temperature", 1}, {"top_p", 1}, {"presence_penalty", 0}, {"frequency_penalty", 0}}) {
@@ -46,14 +61,20 @@ ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request p
 
 ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, const HttpRequest& request,
                                                              const Call& call, const Json& body,
-                                                             Purpose purpose) {
-    // Its items exist in four forms: as received, as returned, as model input, and as messages.
-    constexpr std::size_t copies = 4;
+                                                             Purpose purpose,
+                                                             std::optional<ResponseId> known) {
+    // Its items exist in five forms: as received, as returned, as stored, as model input, and as messages.
+    constexpr std::size_t copies = 5;
     if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
     ETNA_TRY(auto parsed, read_request(body, purpose, api::file_texts(service, request)));
     ETNA_TRY(auto name, api::model_of(service, request, body));
-    std::shared_ptr<ResponseJob> job(new ResponseJob(service, request, std::move(parsed), purpose));
+    if (!known)
+        known = ResponseId{.id = new_id("resp_"), .created_unix_s = std::time(nullptr)};
+    std::shared_ptr<ResponseJob> job(
+        new ResponseJob(service, request, std::move(parsed), purpose, std::move(*known)));
+    if (job->request_.is_background)
+        job->choose_seed();
     ETNA_CHECK(job->load_prompt());
     ETNA_CHECK(job->check_support());
     job->response_.echoed["store"] = job->request_.stores;
@@ -62,7 +83,27 @@ ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, c
                                                         job->response_.model, job->request_.is_streamed);
     job->stream_->set_input(job->request_.input);
     job->stream_->set_object(job->object());
+    if (job->request_.is_background)
+        job->rerun_ = job->rerun_of(request, body);
     return job;
+}
+
+/// Sets a seed if the request has none.
+void ResponseJob::choose_seed() {
+    Json& seed = request_.shared["seed"];
+    if (seed.is_null() || seed == -1)
+        seed = static_cast<uint32_t>(std::random_device()());
+}
+
+/// Returns rerun_text() of this request. Its input items keep the ids that they have got.
+std::string ResponseJob::rerun_of(const HttpRequest& request, Json body) const {
+    if (!request_.input.empty())
+        body["input"] = request_.input;
+    body["seed"] = request_.shared["seed"];
+    return rerun_text({.body = std::move(body),
+                       .dialect = std::string(request.header(dialect_header)),
+                       .remote_address = request.remote_address,
+                       .remote_network = request.remote_network});
 }
 
 /// Loads the prior context and the request's own items. Errors: see prepare().
@@ -175,7 +216,7 @@ ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
         too_long = error;
     }
     if (const std::size_t truncated = prompt_.truncated_count(); truncated > 0)
-        response_.echoed["etna"] = {{"dropped_items", truncated}};
+        response_.echoed["etna"]["dropped_items"] = truncated;
     has_begun_ = true;
     active_->allow_control(response_.id);
     stream_->set_object(object());
@@ -184,6 +225,8 @@ ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
 
 void ResponseJob::run(const Sink& send, const std::function<bool()>& is_cancelled) {
     sink_ = send;
+    if (request_.is_background)
+        response_.status = ResponseStatus::queued;
     send_state("response.created");
     if (request_.is_background)
         send_state("response.queued");
@@ -235,7 +278,9 @@ void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
 bool ResponseJob::poll(const std::function<bool()>& is_cancelled) {
     if (active_->generation() != nullptr && active_->generation()->has_begun())
         leave_queue();
-    if (Clock::now() - last_event_ > service_->options.reassuring_interval)
+    // The events of a background response depend on its tokens only, so that another process can send them
+    // again.
+    if (!request_.is_background && Clock::now() - last_event_ > service_->options.reassuring_interval)
         send_state(fmt::format("response.{}", to_string(response_.status)));
     return !is_connected_ || stream_->is_cancelled() || is_cancelled();
 }
@@ -258,6 +303,10 @@ void ResponseJob::complete(const Status& status) {
     }
     response_.text = output_->text;
     response_.usage = usage_json(active_->usage());
+    if (request_.included.timings) {
+        if (const auto times = active_->log().times)
+            response_.echoed["etna"]["timings"] = times_json(*times);
+    }
     if (!status)
         return fail(active_->report_failure(status.error()));
     is_abandoned_ = output_->was_cancelled && !request_.is_background && !stream_->is_cancelled();
@@ -284,6 +333,8 @@ void ResponseJob::fail(const ApiError& error) {
 /// Sends the final events, after the response is stored: a client never sees a complete response that could
 /// be lost.
 void ResponseJob::send_end() {
+    if (is_left_pending())
+        return active_->end(client_closed_status);
     const int64_t number = next_number_;
     auto frames = final_frames();
     if (is_storable()) {
@@ -340,6 +391,11 @@ std::vector<std::string> ResponseJob::final_frames() {
     return frames;
 }
 
+bool ResponseJob::is_left_pending() const {
+    return request_.is_background && service_->is_aborting && !stream_->is_cancelled() &&
+           (response_.status == ResponseStatus::failed || response_.status == ResponseStatus::cancelled);
+}
+
 ApiStatus ResponseJob::store_pending() {
     response_.status = ResponseStatus::queued;
     stream_->set_object(object());
@@ -348,6 +404,7 @@ ApiStatus ResponseJob::store_pending() {
                                                              .object = dump_json(object()),
                                                              .input = dump_json(request_.input),
                                                              .turn = {},
+                                                             .events = rerun_,
                                                              .is_pending = true});
     if (!stored)
         return store_failed(stored.error());

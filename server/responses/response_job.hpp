@@ -16,6 +16,12 @@
 
 namespace etna::server::responses {
 
+/// The identity of a response.
+struct ResponseId {
+    std::string id; ///< "resp_..."
+    int64_t created_unix_s = 0;
+};
+
 /// Runs one `/v1/responses` request, from the parsed body to the stored result. Not thread-safe.
 class ResponseJob {
 public:
@@ -24,10 +30,12 @@ public:
     using Sink = std::function<bool(std::string_view frame)>;
 
     /// Reads the body of a request, and loads the prior context. Errors: those of reading, of
-    /// load_prior_context() and of the model's name.
+    /// load_prior_context() and of the model's name. `known`: of a response that is generated again; empty: a
+    /// new one.
     static ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
                                                            const Call& call, const Json& body,
-                                                           Purpose purpose = Purpose::answer);
+                                                           Purpose purpose = Purpose::answer,
+                                                           std::optional<ResponseId> known = {});
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
@@ -51,7 +59,8 @@ public:
     /// less. Call before begin(). Errors: those of count().
     ApiStatus truncate(const std::function<bool()>& is_cancelled);
 
-    /// Stores it as pending, so that it is found after a crash. Error: 500.
+    /// Stores it as pending with its request, so that the next process continues it: see rerun.hpp. Error:
+    /// 500.
     ApiStatus store_pending();
 
     /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
@@ -66,8 +75,11 @@ public:
     [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
 
 private:
-    ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose);
+    ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose,
+                ResponseId identity);
 
+    void choose_seed();
+    [[nodiscard]] std::string rerun_of(const HttpRequest& request, Json body) const;
     ApiStatus load_prompt();
     ApiStatus check_support();
     /// Sets the output options and the parameters that the response repeats.
@@ -78,6 +90,8 @@ private:
     void leave_queue();
     void complete(const Status& status);
     void fail(const ApiError& error);
+    /// Whether the next process continues it, because this one ends.
+    [[nodiscard]] bool is_left_pending() const;
 
     void send_end();
     void send_state(std::string_view type);
@@ -95,6 +109,7 @@ private:
     Service* service_; ///< borrowed
     storage::Owner owner_;
     Request request_;
+    std::string rerun_;                       ///< rerun_text() of a background response
     std::optional<storage::History> history_; ///< that of the previous response
     ResponsePrompt prompt_;
     Response response_;

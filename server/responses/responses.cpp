@@ -4,9 +4,9 @@
 #include "server/api/reasoning_control.hpp"
 #include "server/http/sse.hpp"
 #include "server/pagination.hpp"
+#include "server/responses/background.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
-#include "server/tracing/span_exporter.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -53,50 +53,13 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     return reply;
 }
 
-/// The trace of a background response, which outlives its request.
-class BackgroundTrace {
-public:
-    BackgroundTrace(const HttpRequest& request, const Call& call)
-        : method_(request.method), path_(request.path), remote_address_(request.remote_address),
-          traceparent_(request.header("traceparent")), route_(call.traced_route) {}
-
-    /// Exports the spans, from the request's arrival to now.
-    void write(const Service& service, ResponseJob& job) const {
-        constexpr double ms_per_s = 1e3;
-        if (service.exporter == nullptr || route_.empty())
-            return;
-        const std::chrono::duration<double> elapsed(job.active().elapsed_s());
-        const auto begin = std::chrono::system_clock::now().time_since_epoch() - elapsed;
-        service.exporter->add(tracing::spans_of(
-            {.method = method_,
-             .path = path_,
-             .route = route_,
-             .elapsed_ms = elapsed.count() * ms_per_s,
-             .remote_address = remote_address_,
-             .request_id = job.active().request_id(),
-             .answer = job.log()},
-            traceparent_,
-            static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(begin).count())));
-    }
-
-private:
-    std::string method_, path_, remote_address_, traceparent_;
-    std::string_view route_; ///< borrowed from the router
-};
-
 ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, Service& service,
                                       const HttpRequest& request, const Call& call) {
     if (const auto stored = job->store_pending(); !stored)
         return stored.error();
     const Json object = job->object();
     const api::IgnoredMembers ignored = job->active().ignored(); // a copy: the thread uses the job
-    const bool is_started = service.persistence->runs.spawn(
-        job->active().client(), [job, &service, trace = BackgroundTrace(request, call)] {
-            job->run([](std::string_view) { return true; },
-                     [&service] { return service.is_aborting.load(); });
-            service.log(background_line(service.options.log_format, job->active().request_id(), job->log()));
-            trace.write(service, *job);
-        });
+    const bool is_started = run_in_background(job, service, request, call);
     if (!is_started) { // the stored pending response would never finish
         if (const auto deleted =
                 service.persistence->store->delete_response(job->stream()->owner(), job->stream()->id());
@@ -113,7 +76,7 @@ ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, S
             ? event_reply(service,
                           [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
             : HttpReply{.body = dump_json(object) + "\n"};
-    reply.is_traced = true;
+    reply.is_background = true;
     report_ignored(ignored, reply);
     return reply;
 }
@@ -156,9 +119,10 @@ ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequ
 ApiResult<HttpReply> create(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto job, prepare(service, request, call, Purpose::answer));
     auto result = reply_to(job, service, request, call);
+    const bool is_on_thread = result && job->request().is_background; // which may be using the job
     HttpReply reply = result ? std::move(*result) : write_error(request, result.error());
     api::report_model(job->active().model_name(), reply);
-    if (!job->request().is_background) // its thread may be using it
+    if (!is_on_thread)
         api::complete_log(job->log(), reply);
     reply.is_counted = true;
     return reply;

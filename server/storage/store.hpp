@@ -62,10 +62,11 @@ class History;
 struct Response {
     std::string id;
     Owner owner;
-    std::string object;                     ///< as returned to clients
-    std::string input;                      ///< the items of this request only
-    std::string turn;                       ///< its contribution to the history of subsequent responses
-    std::string events = {};                ///< the frames of its stream; empty if not streamed
+    std::string object;      ///< as returned to clients
+    std::string input;       ///< the items of this request only
+    std::string turn;        ///< its contribution to the history of subsequent responses
+    std::string events = {}; ///< the frames of its stream, empty if not streamed; while it is pending, what
+                             ///< responses::read_rerun() reads
     std::vector<std::string> turn_ids = {}; ///< ids of the items in its turn, for turn_of_item()
     bool is_pending = false;                ///< in progress: cannot be continued
 };

@@ -51,15 +51,55 @@ class Kept(unittest.TestCase):
         self.assertEqual(status, 200)
         second.stop()
 
-    def test_after_a_kill_completed_responses_remain_and_running_ones_have_failed(self):
-        server = Server("--store", str(self.file))
+    def events_of(self, server, path, body=None, count=None):
+        """The first `count` events of a stream, or all."""
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+        connection.request("POST" if body else "GET", path, json.dumps(body) if body else None)
+        events = []
+        with connection.getresponse() as answer:
+            for line in answer:
+                if line.startswith(b"data: {"):
+                    events.append(json.loads(line[6:]))
+                if len(events) == count:
+                    break
+        connection.close()
+        return events
+
+    def check_continued(self, kill):
+        """A streamed background answer goes on after its server has ended, without a gap or a double."""
+        server = Server("--store", str(self.file), "--drain-timeout", "0")
         _, made = ask(server, "POST", "/v1/responses", SUM)
-        _, running = ask(server, "POST", "/v1/responses", {**ENDLESS, "background": True})
-        self.assertIn(running["status"], ("queued", "in_progress"))
-        time.sleep(0.3)
-        server.stop(signal.SIGKILL)
+        seen = self.events_of(server, "/v1/responses", {**ENDLESS, "max_output_tokens": 300, "background": True, "stream": True, "temperature": 1.5}, 40)
+        name = seen[0]["response"]["id"]
+        server.stop(kill)
         again = Server("--store", str(self.file))
         self.assertEqual(ask(again, "GET", f"/v1/responses/{made['id']}"), (200, made))
+        rest = self.events_of(again, f"/v1/responses/{name}?stream=true&starting_after={seen[-1]['sequence_number']}")
+        everything = seen + rest
+        self.assertEqual([event["sequence_number"] for event in everything], list(range(len(everything))))
+        deltas = [event for event in everything if event["type"] == "response.output_text.delta"]
+        self.assertEqual(len({event["item_id"] for event in deltas}), 1)
+        _, found = ask(again, "GET", f"/v1/responses/{name}")
+        self.assertEqual(found["status"], "incomplete")  # at its limit of tokens
+        self.assertEqual("".join(event["delta"] for event in deltas), found["output_text"])
+        self.assertEqual(found["created_at"], seen[0]["response"]["created_at"])
+        again.stop()
+
+    def test_a_background_response_continues_after_a_kill(self):
+        self.check_continued(signal.SIGKILL)
+
+    def test_a_background_response_continues_after_a_shutdown_that_did_not_wait(self):
+        self.check_continued(signal.SIGTERM)
+
+    def test_a_response_is_given_up_when_three_processes_have_ended_with_it(self):
+        server = Server("--store", str(self.file))
+        _, running = ask(server, "POST", "/v1/responses", {**ENDLESS, "background": True})
+        for _ in range(2):
+            server.stop(signal.SIGKILL)
+            server = Server("--store", str(self.file))
+            self.assertIn(ask(server, "GET", f"/v1/responses/{running['id']}")[1]["status"], ("queued", "in_progress"))
+        server.stop(signal.SIGKILL)
+        again = Server("--store", str(self.file))
         status, failed = ask(again, "GET", f"/v1/responses/{running['id']}")
         self.assertEqual((status, failed["status"]), (200, "failed"))
         self.assertIn("stopped", failed["error"]["message"])
