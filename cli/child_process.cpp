@@ -192,6 +192,37 @@ Result<ChildProcess::Service> ChildProcess::start_service(const ChildOptions& op
     return service;
 }
 
+Status ChildProcess::start_detached(const ChildOptions& options) {
+    TextList arguments = arguments_of(options);
+    TextList variables = variables_of(options);
+    ETNA_TRY(ExecReport report, ExecReport::create(options.executable));
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return failed(options.executable);
+    const pid_t id = ::fork();
+    if (id == 0) { // only functions that are safe after fork()
+        reset_signals();
+        ::setsid();
+        const pid_t program = ::_Fork(); // is not this process's child, which would have to be waited for
+        if (program > 0)
+            ::_exit(0);
+        for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+            ::dup2(null, stream);
+        if (program == 0)
+            ::execve(options.executable.c_str(), arguments.data(), variables.data());
+        report.send(errno);
+    }
+    const int failure = errno;
+    ::close(null);
+    errno = failure;
+    if (id < 0)
+        return failed(options.executable);
+    while (::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    errno = report.receive();
+    return errno == 0 ? Status() : failed(options.executable);
+}
+
 ChildProcess::~ChildProcess() {
     if (id_ == 0)
         return;

@@ -36,6 +36,10 @@ public:
     /// standard error goes to `log`, which is replaced. Errors: io.
     static Result<Service> start_service(const ChildOptions& options, const std::filesystem::path& log);
 
+    /// Starts a program that outlives this process, in its own session, with empty standard streams. Returns
+    /// once it runs. Errors: io (it cannot be started).
+    static Status start_detached(const ChildOptions& options);
+
     ChildProcess(ChildProcess&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;

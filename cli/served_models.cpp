@@ -44,6 +44,19 @@ generate::RequestDefaults request_defaults(const GenerationOptions& preset) {
             .thinking = preset.thinking};
 }
 
+/// Returns the memory that the model would take on the device, without a draft model; empty if that cannot be
+/// planned.
+std::optional<uint64_t> planned_bytes(const store::ModelSource& source, const ModelOptions& options,
+                                      const runtime::DeviceReport* device) {
+    if (device == nullptr)
+        return std::nullopt;
+    const auto file = generate::open_file(source);
+    if (!file)
+        return std::nullopt;
+    const auto forecast = runtime::forecast_memory(*file, *device, options.executor);
+    return forecast ? std::optional(forecast->memory.reserved_bytes()) : std::nullopt;
+}
+
 } // namespace
 
 bool is_remote(const store::ModelSource& source) {
@@ -52,7 +65,8 @@ bool is_remote(const store::ModelSource& source) {
 
 Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
                                            const Environment& environment,
-                                           const std::function<void(std::string_view line)>& report) {
+                                           const std::function<void(std::string_view line)>& report,
+                                           const std::function<void(double fraction)>& show_fraction) {
     ETNA_TRY(const ModelOptions options, options_for(source, served));
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     ETNA_TRY(const auto draft, find_draft(options, environment));
@@ -62,8 +76,12 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     load.system = preset.generation.system;
     load.requests = request_defaults(preset.generation);
     LoadLog progress_log(source.name, report);
-    if (report)
-        load.executor.progress = [&](const runtime::LoadProgress& progress) { progress_log.show(progress); };
+    load.executor.progress = [&](const runtime::LoadProgress& progress) {
+        if (report)
+            progress_log.show(progress);
+        if (show_fraction && progress.phase == runtime::LoadProgress::Phase::reading_weights)
+            show_fraction(fraction_of(progress));
+    };
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     for (const std::string& note : model.memory_notes())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
@@ -76,7 +94,8 @@ ModelOptions unconfined(ModelOptions options) {
     return options;
 }
 
-Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served) {
+Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served,
+                                          const runtime::DeviceReport* device) {
     if (is_remote(source))
         return server::ModelFacts{};
     ETNA_TRY(const ModelOptions options, options_for(source, served));
@@ -88,7 +107,8 @@ Result<server::ModelFacts> inspect_served(const store::ModelSource& source, cons
                               .has_chat_template = summary.can_chat,
                               .stand_in_template = summary.stand_in_template,
                               .description = summary.description,
-                              .abilities = summary.abilities};
+                              .abilities = summary.abilities,
+                              .planned_bytes = planned_bytes(source, options, device)};
 }
 
 } // namespace etna::cli

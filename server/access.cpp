@@ -91,13 +91,17 @@ std::string_view without_brackets_and_port(std::string_view text) {
     return text;
 }
 
-/// The client's name in the header value: its last element, because proxies append and clients can forge the
-/// others. IPv6 addresses are reduced to the /64 network, as for peers.
-std::string client_name(std::string_view value) {
-    constexpr std::size_t network_bytes = 8;
+/// The last element of the header value, because proxies append and clients can forge the others.
+std::string_view last_element(std::string_view value) {
     std::string_view name = value.substr(value.rfind(',') + 1);
     name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
-    name = name.substr(0, client_name_bytes_max);
+    return name.substr(0, client_name_bytes_max);
+}
+
+/// The client's name in the last element of the header value. IPv6 addresses are reduced to the /64 network,
+/// as for peers.
+std::string client_name(std::string_view name) {
+    constexpr std::size_t network_bytes = 8;
     const auto address = address_bytes(without_brackets_and_port(name));
     if (!address)
         return std::string(name);
@@ -137,13 +141,12 @@ bool is_one_of(const std::vector<std::string>& keys, std::string_view given) {
     return is_valid;
 }
 
-/// The client's name as given by a trusted reverse proxy; empty if the peer is not trusted, or the header is
-/// absent.
-std::string named_client(const AccessRules& rules, const HttpRequest& request) {
+/// The client as named by a trusted reverse proxy; empty if the peer is not trusted, or the header is absent.
+std::string_view named_client(const AccessRules& rules, const HttpRequest& request) {
     if (rules.client_header.empty())
         return {};
     const bool is_trusted = has_local_peer(request) || has_peer_within(rules.trusted_proxies, request);
-    return is_trusted ? client_name(request.header(rules.client_header)) : std::string();
+    return is_trusted ? last_element(request.header(rules.client_header)) : std::string_view();
 }
 
 /// All requested headers: a page that may read responses may send any, and SDKs send many.
@@ -233,9 +236,19 @@ uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
     const std::hash<std::string_view> hash;
     if (!rules.api_keys.empty())
         return hash(given_key(request));
-    if (const std::string name = named_client(rules, request); !name.empty())
+    if (const std::string name = client_name(named_client(rules, request)); !name.empty())
         return hash(fmt::format("{}: {}", rules.client_header, name)); // cannot collide with an address
     return hash(request.remote_network);
+}
+
+std::string client_label(const AccessRules& rules, const HttpRequest& request) {
+    std::size_t number = 0; // of the key, from 1; all are compared, in constant time
+    for (std::size_t i = 0; i < rules.api_keys.size(); ++i)
+        number = equal_in_constant_time(given_key(request), rules.api_keys[i]) ? i + 1 : number;
+    if (number > 0)
+        return fmt::format("key {}", number);
+    const std::string_view name = named_client(rules, request);
+    return name.empty() ? request.remote_address : header_value(name);
 }
 
 uint64_t client_of_any(const AccessRules& rules, const HttpRequest& request) {

@@ -72,6 +72,10 @@ constexpr std::size_t client_name_bytes_max = 256;
 /// one client controls all addresses of it.
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request);
 
+/// Returns a name of the client for people: its key's number ("key 2"), never the key; else the value of the
+/// client header, if a trusted proxy sent one; else the peer's address.
+std::string client_label(const AccessRules& rules, const HttpRequest& request);
+
 /// As client_of(), before check_key(): a request without a valid key is identified by its address.
 uint64_t client_of_any(const AccessRules& rules, const HttpRequest& request);
 

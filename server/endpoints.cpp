@@ -10,16 +10,19 @@
 #include "server/ollama/endpoints.hpp"
 #include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/page/endpoints.hpp"
 #include "server/persistence.hpp"
 #include "server/rerank/endpoints.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/endpoints.hpp"
+#include "server/responses/rerun.hpp"
 #include "server/tracing/span_exporter.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -77,8 +80,7 @@ ApiResult<HttpReply> show_version(Service& /*service*/, const HttpRequest& /*req
     return HttpReply{.body = dump_json({{"version", ETNA_VERSION}}) + "\n"};
 }
 
-/// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because
-/// no key is required.
+/// Contains nothing specific to this server, because no key is required.
 constexpr std::string_view front_page = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -98,8 +100,10 @@ this address.</p>
 </html>
 )";
 
-ApiResult<HttpReply> show_front_page(Service& /*service*/, const HttpRequest& /*request*/,
-                                     const Call& /*call*/) {
+/// Programs that are no browser, and all without the page, get the plain front page.
+ApiResult<HttpReply> show_front_page(Service& service, const HttpRequest& request, const Call& call) {
+    if (service.options.has_page && page::is_from_browser(request))
+        return page::show_document(service, request, call);
     return HttpReply{.headers = {{"content-security-policy", "default-src 'none'"}},
                      .content_type = "text/html; charset=utf-8",
                      .body = std::string(front_page)};
@@ -417,7 +421,7 @@ Json operation(const Route& route) {
     const char* const type = route.body_kind == BodyKind::form ? "multipart/form-data" : "application/json";
     if (route.method == "POST")
         json["requestBody"] = {{"required", true}, {"content", {{type, {{"schema", {{"type", "object"}}}}}}}};
-    if (route.access == RouteAccess::open)
+    if (route.access != RouteAccess::guarded)
         json["security"] = Json::array(); // no key required
     return json;
 }
@@ -476,7 +480,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/load", "the number of running requests, in vLLM's API", show_load},
         {"GET", "/version", "the server's version, in vLLM's API", show_version},
         {"GET", "/metrics", "metrics for Prometheus", show_metrics},
-        {"GET", "/", "front page for browsers", show_front_page, open},
+        {"GET", "/", "the web page for browsers, a front page for others", show_front_page, open},
         {"GET", "/openapi.json", "these routes as an OpenAPI document", show_openapi},
     };
     for (Route& route : routes) {
@@ -509,7 +513,13 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     name_new("Jina, Cohere, vLLM");
     add_llamacpp(routes);
     name_new("llama.cpp");
+    if (options.has_page)
+        std::ranges::move(page::routes(), std::back_inserter(routes));
     return routes;
+}
+
+void continue_answers(Service& service) {
+    responses::run_pending(service);
 }
 
 HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error) {

@@ -23,6 +23,9 @@ std::span<const ApiSummary> api_summaries();
 /// All routes of the server, in matching order.
 std::vector<Route> all_routes(const ServiceOptions& options);
 
+/// Continues the answers that an earlier process left unfinished: see responses::run_pending().
+void continue_answers(Service& service);
+
 /// Writes an error of a request that no route takes, in the format that its headers or path ask for.
 HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error);
 

@@ -20,13 +20,13 @@ using Clock = std::chrono::steady_clock;
 /// The log line of a request, written after it has been answered.
 class Entry {
 public:
-    Entry(const Service& service, const HttpRequest& request, std::string request_id)
+    Entry(Service& service, const HttpRequest& request, std::string request_id)
         : service_(&service), method_(request.method), path_(request.path),
           remote_address_(request.remote_address), request_id_(std::move(request_id)),
           traceparent_(service.exporter == nullptr ? "" : request.header("traceparent")) {}
 
     /// `problem`: why it was refused; empty if the operator cannot act on it. `traced_route`: empty if the
-    /// request is not traced.
+    /// request is not traced. Adds the request to the journal.
     void write(int status, const AnswerLog& answer, std::string_view problem,
                std::string_view traced_route) const {
         const RequestSummary summary = {
@@ -40,12 +40,13 @@ public:
             .answer = answer,
             .problem = problem};
         service_->log(request_line(service_->options.log_format, summary));
+        service_->journal.add(summary, began_unix_ns_);
         if (service_->exporter != nullptr && !traced_route.empty())
             service_->exporter->add(tracing::spans_of(summary, traceparent_, began_unix_ns_));
     }
 
 private:
-    const Service* service_; ///< borrowed
+    Service* service_; ///< borrowed
     std::string method_, path_, remote_address_, request_id_, traceparent_;
     Clock::time_point began_ = Clock::now();
     uint64_t began_unix_ns_ = static_cast<uint64_t>(
@@ -93,7 +94,8 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
             return std::nullopt;
         path.remove_prefix(open);
         const std::size_t close = pattern.find('}');
-        const bool has_slashes = pattern.substr(open, close + 1 - open) == "{model}";
+        const std::string_view parameter = pattern.substr(open, close + 1 - open);
+        const bool has_slashes = parameter == "{model}" || parameter == "{file}";
         pattern.remove_prefix(close + 1);
         const std::string_view value = has_slashes ? path : path.substr(0, path.find('/'));
         if (value.empty())
@@ -119,8 +121,10 @@ HttpReply Router::answer(const HttpRequest& request) const {
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     report_load(request, reply);
-    if (reply.is_traced)
+    if (reply.is_background)
         notes.traced_route.clear();
+    if (!reply.is_logged)
+        return reply;
     const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
                               final_log = std::move(reply.final_log), problem = std::move(notes.problem),
                               traced_route = std::move(notes.traced_route)] {

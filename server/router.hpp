@@ -34,14 +34,18 @@ struct Call {
 using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& request, const Call& call);
 
 /// Whether a route requires an API key and a ready server.
-enum class RouteAccess : uint8_t { guarded, open };
+enum class RouteAccess : uint8_t {
+    guarded,
+    open,       ///< neither; answered even if all handlers are busy, as a health check
+    open_large, ///< neither; not by the handlers for health checks, because a slow client could hold them
+};
 
 /// The body that a route takes.
 enum class BodyKind : uint8_t { json, form };
 
 struct Route {
     std::string method;
-    std::string path; ///< {name} matches one path segment; at the end, all remaining segments
+    std::string path; ///< {name} matches one path segment; {model} and {file} at the end, all remaining ones
     std::string summary;
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
@@ -64,7 +68,7 @@ public:
     /// 503 with the reason, out of memory included.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
-    /// Whether the request is a health check: its route is open.
+    /// Whether the request is a health check: its route is RouteAccess::open.
     [[nodiscard]] bool is_health_check(const HttpRequest& request) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
@@ -86,7 +90,7 @@ private:
 };
 
 /// The values of the pattern's parameters in braces; empty if the path does not match. No value is empty, and
-/// only that of a {model} at the end may contain slashes.
+/// only that of a {model} or {file} at the end may contain slashes.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path);
 
 } // namespace etna::server

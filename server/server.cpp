@@ -165,6 +165,11 @@ void Server::trim_heap() {
         listener->trim_heap();
 }
 
+void Server::become_ready() {
+    continue_answers(service_); // first: clients that follow them find them running
+    service_.state = ServiceState::ready;
+}
+
 /// Prepares on another thread, then answers requests. Returns false if the server is not to run.
 bool Server::start(const std::function<bool()>& should_stop, const StartUp& start_up) {
     if (start_up.prepare) {
@@ -177,7 +182,8 @@ bool Server::start(const std::function<bool()>& should_stop, const StartUp& star
         if (!result.get() || should_stop())
             return false;
     }
-    service_.state = ServiceState::ready;
+    if (service_.state != ServiceState::ready)
+        become_ready();
     if (batches_ != nullptr) {
         batches_->start(service_,
                         [router = &router_](const HttpRequest& request) { return router->answer(request); });
@@ -187,7 +193,7 @@ bool Server::start(const std::function<bool()>& should_stop, const StartUp& star
 
 ShutdownResult Server::run(const std::function<bool()>& should_stop, const StartUp& start_up) {
     if (!start_up.prepare)
-        service_.state = ServiceState::ready; // first: waiting connections would get "Loading model"
+        become_ready(); // first: waiting connections would get "Loading model"
     std::vector<std::thread> serving;
     serving.reserve(listeners_.size());
     for (const auto& listener : listeners_)
@@ -195,6 +201,7 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop, const Start
     const bool is_started = start(should_stop, start_up);
     while (is_started && !should_stop()) {
         trim_heap();
+        service_.throughput.record(Throughput::Clock::now(), service_.models.engine_readings());
         std::this_thread::sleep_for(stop_poll);
     }
     const ShutdownResult result = shut_down(serving);

@@ -70,6 +70,7 @@ private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
 
     bool start(const std::function<bool()>& should_stop, const StartUp& start_up);
+    void become_ready();
     void trim_heap();
     ShutdownResult shut_down(std::vector<std::thread>& serving);
     Status open_exporter();

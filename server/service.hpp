@@ -6,15 +6,21 @@
 #include "server/api/reasoning_control.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/running_answers.hpp"
+#include "server/client_activity.hpp"
+#include "server/device_list.hpp"
 #include "server/kv_events/publisher.hpp"
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
+#include "server/models/load_fractions.hpp"
 #include "server/models/models.hpp"
+#include "server/request_journal.hpp"
+#include "server/throughput.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +58,10 @@ struct ServiceOptions {
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
     std::optional<StoreAccess> store = {}; ///< empty: clients do not change stored models
+    bool has_page = true;                  ///< the web page is served
+    bool keeps_prompts = false;            ///< the journal has the rendered prompts, for the page
+    DeviceReporter device_reporter = {};   ///< for the page; empty: it shows no devices
+    std::shared_ptr<const LoadFractions> load_fractions = {}; ///< null: unknown
 };
 
 struct Persistence;
@@ -81,6 +91,11 @@ struct Service {
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers are truncated
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
     api::ReasoningControls reasoning_controls = {};
+    RequestJournal journal = {};
+    ClientActivity activity = {};
+    Throughput throughput = Throughput(); ///< recorded while the server runs
+    DeviceList devices = {};
+    std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
     /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };

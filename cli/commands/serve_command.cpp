@@ -1,3 +1,4 @@
+#include "cli/child_process.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/environment.hpp"
 #include "cli/load_model.hpp"
@@ -108,10 +109,25 @@ std::string address_at(const ServeOptions& options, const std::string& host, int
                        is_ipv6 ? "]" : "", port);
 }
 
+/// Returns the device that models are loaded onto; null: none.
+const runtime::DeviceReport* device_in_use(const runtime::DeviceReports& devices) {
+    const auto chosen = std::ranges::find_if(devices, &runtime::DeviceReport::is_chosen);
+    return chosen == devices.end() ? nullptr : &*chosen;
+}
+
+/// Borrows both.
+server::DeviceReporter device_reporter(const ServeOptions& options, const Environment& environment) {
+    return [&] {
+        auto reports =
+            environment.device_lister(options.model.executor.device, cache_folder(environment.variables));
+        return reports ? std::move(*reports) : runtime::DeviceReports();
+    };
+}
+
 /// Returns the line about the chosen device.
 std::string device_line(const runtime::DeviceReports& devices) {
-    const auto chosen = std::ranges::find_if(devices, &runtime::DeviceReport::is_chosen);
-    if (chosen == devices.end())
+    const runtime::DeviceReport* const chosen = device_in_use(devices);
+    if (chosen == nullptr)
         return {};
     const bool is_cpu = chosen->profile.type == vk::DeviceType::cpu;
     return fmt::format("device: {}{}", chosen->profile.name,
@@ -187,6 +203,11 @@ std::string curl_line(const ServeOptions& options, int port, const std::string& 
                        asks_for_key ? " -H 'Authorization: Bearer KEY'" : "", shell_quoted(dump_json(body)));
 }
 
+/// Returns the address of the web page for browsers on this machine.
+std::string page_address(const ServeOptions& options, int port) {
+    return local_address(options, port) + "/";
+}
+
 /// Returns the lines: the device, with a remark if it is a CPU; the models, with context lengths as far as
 /// their files give them; where responses are stored; and a sample command for the first model.
 std::vector<std::string> startup_lines(const ServeOptions& options, const runtime::DeviceReports& devices,
@@ -199,6 +220,8 @@ std::vector<std::string> startup_lines(const ServeOptions& options, const runtim
     if (options.server.second_port)
         lines.push_back(fmt::format("ollama: at {}, too; clients may pull, copy and delete stored models",
                                     local_address(options, *options.server.second_port)));
+    if (options.server.service.has_page)
+        lines.push_back(fmt::format("page: {}", page_address(options, server.port())));
     lines.push_back(curl_line(options, server.port(), listed.size() > 1 ? models.default_name() : "",
                               server.asks_for_key()));
     return lines;
@@ -321,6 +344,19 @@ private:
     std::mutex mutex_;
 };
 
+/// Opens the web page in the user's browser; logs its address if there is no program for that.
+void open_page(const std::string& address, const Environment& environment, ServerLog& log) {
+    constexpr std::string_view opener = "xdg-open";
+    const std::filesystem::path executable = find_executable(opener, environment.variables);
+    Status opened = Error{ErrorKind::not_found, fmt::format("{} is not installed", opener)};
+    if (!executable.empty()) {
+        opened = ChildProcess::start_detached(
+            {.executable = executable, .arguments = {address}, .variables = environment.variables});
+    }
+    if (!opened)
+        log.startup(fmt::format("page: no browser was opened: {}; open {}", opened.error().message, address));
+}
+
 /// Opens the publisher of the caches' events, and lets it observe every model that `models` will load; null
 /// if they are not published. `models` must not outlive it. Errors: those of Publisher::open().
 Result<std::unique_ptr<server::kv_events::Publisher>>
@@ -416,21 +452,29 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     server_options.kv_events = kv_events.get();
     generate::CancelPoll is_interrupted; // set before the first request
     const auto report_load = [&log](std::string_view line) { log.event(line); };
+    const auto fractions = std::make_shared<server::LoadFractions>();
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
         return [&, model](const store::ModelSource& source,
                           uint64_t memory_bytes_max) -> Result<server::Models::Handle> {
             ModelOptions bounded = model;
             bounded.executor.memory_bytes_max = memory_bytes_max;
-            if (!is_remote(source))
-                return load_served(source, bounded, environment, report_load);
-            ETNA_TRY(const auto fetched, fetched_source(source, model.hub, environment, is_interrupted));
-            return load_served(fetched, bounded, environment, report_load);
+            store::ModelSource fetched = source;
+            if (is_remote(source)) {
+                ETNA_TRY(fetched, fetched_source(source, model.hub, environment, is_interrupted));
+            }
+            auto loaded = load_served(fetched, bounded, environment, report_load,
+                                      [&](double fraction) { fractions->set(source.name, fraction); });
+            fractions->remove(source.name);
+            return loaded;
         };
     };
     listed.device_loader = loader_with(unconfined(options.model));
-    server::Models models(
-        std::move(listed), loader_with(options.model),
-        [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
+    server::Models models(std::move(listed), loader_with(options.model),
+                          [&](const store::ModelSource& source) {
+                              return inspect_served(source, options.model, device_in_use(devices));
+                          });
+    server_options.service.load_fractions = fractions;
+    server_options.service.device_reporter = device_reporter(options, environment);
     if (options.grants_store) {
         server_options.service.store = {
             .folder = models_folder(environment.variables),
@@ -472,6 +516,8 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
             log.warn(published.error().message);
         }
         output.write(address_of(options, server->port()) + "\n");
+        if (options.opens_page)
+            open_page(page_address(options, server->port()), environment, log);
         // A program that waits for this line would wait forever.
         return output.state() == OutputState::failed ? Status(output.error()) : Status();
     };

@@ -182,7 +182,10 @@ inline constexpr std::array compat_serve = {
     CompatOption{.names = "-a", .ours = "alias"},
     CompatOption{.names = "--ssl-cert-file", .ours = "tls-cert"},
     CompatOption{.names = "--ssl-key-file", .ours = "tls-key"},
-    no_effect("--metrics, --no-slots, --props, --no-webui, --no-ui, --models-autoload",
+    CompatOption{
+        .names = "--no-webui, --no-ui", .value = CompatValue::none, .ours = "no-page", .fixed = "true"},
+    no_effect("--webui, --ui", "the web page is served unless --no-page is given", CompatValue::none),
+    no_effect("--metrics, --no-slots, --props, --models-autoload",
               "all routes are always available; --routes lists them", CompatValue::none),
     no_effect("--threads-http", "--requests-max limits the concurrent requests"),
     missing("-to, --timeout",

@@ -266,6 +266,16 @@ constexpr std::array server_rows = {
                           "that a request keeps, and go on; computes the rest again"},
     Option{.name = "slots",
            .description = "show the running answers of all clients, without their texts, at GET /slots"},
+    Option{.name = "no-page",
+           .description = "serve no web page: `/` answers a plain front page",
+           .brief = "serve no web page"},
+    Option{.name = "open",
+           .description = "open the web page in a browser when the server is ready, with xdg-open",
+           .brief = "open the web page in a browser when the server is ready"},
+    Option{.name = "page-inspect",
+           .description =
+               "keep the rendered prompts of the last 100 requests in memory, for the web page; clients "
+               "see their own, the operator all"},
     Option{.name = "otlp",
            .value = "URL",
            .kind = Kind::text,
@@ -380,7 +390,13 @@ Result<server::api::EffortBudgets> parse_effort_budgets(std::string_view list) {
                 fmt::format("--effort-budgets: cannot read {}", backquoted(entry)),
                 fmt::format("write EFFORT=TOKENS, with one of {}", fmt::join(api::effort_names, ", ")));
         }
-        budgets.at(static_cast<std::size_t>(effort - api::effort_names.begin())) = tokens;
+        std::optional<uint32_t>& budget =
+            budgets.at(static_cast<std::size_t>(effort - api::effort_names.begin()));
+        if (budget) {
+            return invalid_argument(fmt::format("--effort-budgets: {} is there twice", *effort),
+                                    "write each effort once");
+        }
+        budget = tokens;
     }
     return budgets;
 }
@@ -505,6 +521,20 @@ Status read_tracing(const OptionValues& values, server::ServerOptions& options) 
     return {};
 }
 
+/// Reads whether the web page is served, opened, and shows prompts. Errors: invalid_argument.
+Status read_page(const OptionValues& values, ServeOptions& options) {
+    server::ServiceOptions& service = options.server.service;
+    ETNA_TRY(const bool has_no_page, values.flag("no-page"));
+    service.has_page = !has_no_page;
+    ETNA_TRY(options.opens_page, values.flag("open"));
+    ETNA_TRY(service.keeps_prompts, values.flag("page-inspect"));
+    if (service.has_page || (!options.opens_page && !service.keeps_prompts))
+        return {};
+    return invalid_argument(fmt::format("--{} needs the web page, and --no-page leaves it out",
+                                        options.opens_page ? "open" : "page-inspect"),
+                            "leave one of the two options out");
+}
+
 /// Reads which models stay in memory, and for how long.
 Status read_residency(const OptionValues& values, ServeOptions& options) {
     ETNA_TRY(const auto bytes_max, values.size_bytes("models-memory"));
@@ -608,6 +638,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(options.server.persistence, read_store(values));
     ETNA_TRY(options.kv_events, read_kv_events(values));
     ETNA_CHECK(read_tracing(values, options.server));
+    ETNA_CHECK(read_page(values, options));
     // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =

@@ -35,6 +35,7 @@ struct ServeOptions {
     RequestedModels requested = RequestedModels::served;
     bool grants_store = false;                ///< clients may fetch, copy and remove stored models
     bool shows_routes = false;                ///< print the routes and exit
+    bool opens_page = false;                  ///< open the page in a browser when the server is ready
     std::optional<KvEventsOptions> kv_events; ///< empty: the caches are not published
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;

@@ -26,12 +26,6 @@ std::string_view label_of(LoadProgress::Phase phase) {
     return "compiling kernels";
 }
 
-double part_of(const LoadProgress& progress) {
-    if (progress.total == 0)
-        return 0;
-    return std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
-}
-
 double mebibytes(uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(mebibyte);
 }
@@ -39,10 +33,16 @@ double mebibytes(uint64_t bytes) {
 std::string count_of(const LoadProgress& progress) {
     if (progress.phase != LoadProgress::Phase::reading_weights)
         return fmt::format("{} of {}", progress.done, progress.total);
-    return fmt::format("{:.0f} % of {:.0f} MiB", part_of(progress) * 100, mebibytes(progress.total));
+    return fmt::format("{:.0f} % of {:.0f} MiB", fraction_of(progress) * 100, mebibytes(progress.total));
 }
 
 } // namespace
+
+double fraction_of(const LoadProgress& progress) {
+    if (progress.total == 0)
+        return 0;
+    return std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+}
 
 LoadDisplay::LoadDisplay(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {
     if (diagnostics.shows_status())
@@ -88,7 +88,8 @@ std::string LoadDisplay::line() const {
     std::string detail = count_of(*latest_);
     if (latest_->phase == LoadProgress::Phase::reading_weights && seconds > 0)
         detail += fmt::format(", {:.0f} MiB/s", mebibytes(latest_->done - phase_start_done_) / seconds);
-    return progress_bar(label_of(latest_->phase), part_of(*latest_), detail, diagnostics_->status_columns());
+    return progress_bar(label_of(latest_->phase), fraction_of(*latest_), detail,
+                        diagnostics_->status_columns());
 }
 
 void LoadLog::show(const LoadProgress& progress) {

@@ -16,6 +16,9 @@
 
 namespace etna::cli {
 
+/// Returns the part of a phase that is done, 0 to 1.
+double fraction_of(const runtime::LoadProgress& progress);
+
 /// Shows the progress of a load on a terminal, once the load has taken a second. A thread of its own draws,
 /// because one kernel may compile for seconds without a report. Removed by the destructor.
 class LoadDisplay {

@@ -34,6 +34,8 @@ struct EngineStats {
     uint32_t pages_used = 0;   ///< pages that running requests hold
     uint32_t pages_cached = 0; ///< pages cached for later requests, which may be evicted
     uint64_t preemptions = 0;  ///< since the start
+    uint64_t prompt_tokens_computed = 0; ///< since the start; tokens found in the cache are not counted
+    uint64_t tokens_generated = 0;       ///< since the start, end tokens included
 };
 
 /// Runs many requests on one executor, on one dedicated thread. Thread-safe. Handles token ids only, never

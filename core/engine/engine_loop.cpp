@@ -30,6 +30,13 @@ EngineStats load_of(const Scheduler& scheduler) {
 /// A client with at most this many requests can still submit when others have filled the queue.
 constexpr std::size_t light_client_requests_max = 16;
 
+/// Returns the number of generated tokens that the event carries.
+uint32_t generated_tokens(const Event& event) {
+    if (const auto* token = std::get_if<TokenEvent>(&event))
+        return token->origin == Origin::generation ? 1 : 0;
+    return std::get<Finished>(event).end_token ? 1 : 0;
+}
+
 double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -144,7 +151,7 @@ bool Engine::Loop::take_submissions() {
     {
         std::unique_lock lock(wake_->mutex);
         const bool is_idle = waits_for_signal_ || (scheduler_.is_idle() && in_flight_.empty());
-        stats_ = load_of(scheduler_);
+        update_stats();
         wake_->changed.wait(
             lock, [&] { return !is_idle || is_stopping_ || !inbox_.empty() || wake_->is_signalled; });
         wake_->is_signalled = false;
@@ -228,7 +235,7 @@ Result<bool> Engine::Loop::submit_batch() {
     in_flight_.push_back(describe(batch, ticket));
     scheduler_.prepare_constraints();
     const std::scoped_lock lock(wake_->mutex);
-    stats_ = load_of(scheduler_);
+    update_stats();
     return true;
 }
 
@@ -251,6 +258,13 @@ EngineStats Engine::Loop::load() {
     return load;
 }
 
+/// Precondition: the mutex of `wake_` is held.
+void Engine::Loop::update_stats() {
+    stats_ = load_of(scheduler_);
+    stats_.prompt_tokens_computed = prompt_tokens_computed_;
+    stats_.tokens_generated = tokens_generated_;
+}
+
 /// Counts the submissions in the inbox as waiting. Precondition: the mutex of `wake_` is held.
 void Engine::Loop::add_inbox(EngineStats& load) const {
     load.waiting += static_cast<uint32_t>(inbox_.size());
@@ -270,6 +284,7 @@ Status Engine::Loop::read_outputs() {
     // A batch starts when it is submitted, or when the previous one is done.
     const double step_ms = milliseconds_since(std::max(step.submitted, read_));
     read_ = Clock::now();
+    prompt_tokens_computed_ += step.prefill_rows;
     if (step.prefill_rows > 0) {
         prefill_budget_.record_step(step.prefill_rows, step.rows, step_ms);
         scheduler_.set_prefill_rows_max(prefill_budget_.rows());
@@ -326,7 +341,7 @@ void Engine::Loop::apply_backpressure() {
 void Engine::Loop::deliver() {
     if (updates_.empty())
         return;
-    count_ends();
+    count_updates();
     for (Update& update : updates_) {
         const auto found = active_.find(update.request);
         if (found == active_.end())
@@ -346,10 +361,10 @@ void Engine::Loop::deliver() {
 }
 
 /// Updates the counts before any reader can see an end and submit again.
-void Engine::Loop::count_ends() {
+void Engine::Loop::count_updates() {
     const std::scoped_lock lock(wake_->mutex);
-    stats_ = load_of(scheduler_);
     for (const Update& update : updates_) {
+        tokens_generated_ += generated_tokens(update.event);
         const auto found = active_.find(update.request);
         if (!std::holds_alternative<Finished>(update.event) || found == active_.end() ||
             std::exchange(found->second.has_ended, true))
@@ -358,6 +373,7 @@ void Engine::Loop::count_ends() {
         if (--requests_of_.at(found->second.client) == 0)
             requests_of_.erase(found->second.client);
     }
+    update_stats();
 }
 
 /// Ends every request, accepted or still in the inbox, and refuses new ones.

@@ -76,7 +76,8 @@ private:
     Result<bool> submit_batch();
     [[nodiscard]] bool has_capacity(ClientId client, const std::vector<Request>& requests) const;
     void add_inbox(EngineStats& load) const;
-    void count_ends();
+    void update_stats();
+    void count_updates();
     static InFlight describe(const Batch& batch, Ticket ticket);
     Status read_outputs();
     void report_cache();
@@ -92,9 +93,11 @@ private:
     DraftCostEstimate draft_costs_;
     PrefillBudget prefill_budget_;
     std::map<RequestId, ActiveRequest> active_;
-    std::deque<InFlight> in_flight_;          ///< oldest first
-    Updates updates_;                         ///< not delivered yet
-    Clock::time_point read_;                  ///< time of the last read_outputs()
+    std::deque<InFlight> in_flight_;      ///< oldest first
+    Updates updates_;                     ///< not delivered yet
+    Clock::time_point read_;              ///< time of the last read_outputs()
+    uint64_t prompt_tokens_computed_ = 0; ///< see EngineStats, as the next member
+    uint64_t tokens_generated_ = 0;
     std::shared_ptr<CacheObserver> observer_; ///< null: none
     bool has_lost_changes_ = false;           ///< the observer dropped some; next it gets a snapshot
     /// Nothing can run until a reader reads or cancels, or a constraint job is done.

@@ -54,6 +54,12 @@ Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, cons
     return factory(file, quiet);
 }
 
+runtime::DeviceMemoryUse sum_of(const runtime::DeviceMemoryUse& one, const runtime::DeviceMemoryUse& other) {
+    return {.weights_bytes = one.weights_bytes + other.weights_bytes,
+            .cache_bytes = one.cache_bytes + other.cache_bytes,
+            .total_bytes = one.total_bytes + other.total_bytes};
+}
+
 /// Returns the pooling of embeddings, see LoadOptions::pooling. Errors: those of read_pooling().
 Result<Pooling> pooling_of(const gguf::File& file, std::optional<Pooling> requested, bool is_encoder) {
     ETNA_TRY(const Pooling own, read_pooling(file, is_encoder ? Pooling::mean : Pooling::last));
@@ -128,6 +134,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.on_cpu_ = loaded.on_cpu;
     model.is_context_requested_ = options.executor.context_tokens > 0;
     model.memory_bytes_ = loaded.memory_bytes + draft.memory_bytes;
+    model.device_use_ = sum_of(loaded.device_use, draft.device_use);
     model.has_adapted_kv_type_ = loaded.has_adapted_kv_type;
     model.host_experts_ = loaded.host_experts;
     model.memory_ = std::move(loaded.memory);

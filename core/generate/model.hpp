@@ -131,6 +131,8 @@ public:
     [[nodiscard]] std::optional<runtime::DeviceMemory> device_memory() const;
     /// Bytes that the model and its draft model take on the device and in host memory.
     [[nodiscard]] uint64_t memory_bytes() const { return memory_bytes_; }
+    /// The part of them on the device.
+    [[nodiscard]] const runtime::DeviceMemoryUse& device_use() const { return device_use_; }
     [[nodiscard]] double load_ms() const { return load_ms_; }
 
 private:
@@ -164,6 +166,7 @@ private:
     bool has_adapted_kv_type_ = false;
     model::HostExperts host_experts_;
     uint64_t memory_bytes_ = 0;
+    runtime::DeviceMemoryUse device_use_;
     double load_ms_ = 0;
     std::function<runtime::DeviceMemory()> memory_;
     std::shared_ptr<void> device_; // declared before the engine, so released after it

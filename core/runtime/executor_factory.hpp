@@ -70,6 +70,13 @@ struct DeviceMemory {
     uint64_t peak_bytes = 0; ///< most that this process has held on the device
 };
 
+/// The memory that a model takes on its device, as planned.
+struct DeviceMemoryUse {
+    uint64_t weights_bytes = 0;
+    uint64_t cache_bytes = 0; ///< of keys and values, and of recurrent states with their snapshots
+    uint64_t total_bytes = 0; ///< of both, and of everything else
+};
+
 /// An executor and the device that it uses.
 struct LoadedExecutor {
     std::shared_ptr<void> device; ///< owns the objects that the executor borrows; released after it
@@ -79,6 +86,7 @@ struct LoadedExecutor {
     bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
     uint64_t memory_bytes = 0; ///< that the model takes, as planned: on the device and in host memory
+    DeviceMemoryUse device_use = {};
     model::WeightReads weight_reads = {};
     model::HostExperts host_experts = {};
     bool has_adapted_kv_type = false; ///< keys and values are q8_0, by ExecutorOptions::adapts_kv_type

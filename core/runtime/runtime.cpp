@@ -34,6 +34,21 @@ std::function<void(uint64_t, uint64_t)> counts_of(LoadProgress::Phase phase,
     };
 }
 
+DeviceMemoryUse device_use_of(const engine::MemoryPlan& memory) {
+    DeviceMemoryUse used = {.total_bytes = memory.reserved_bytes(engine::MemoryPlace::device)};
+    for (const engine::MemoryUse& use : memory.uses) {
+        if (use.place != engine::MemoryPlace::device)
+            continue;
+        if (use.kind == engine::MemoryKind::weights) {
+            used.weights_bytes += use.bytes;
+        } else if (use.kind == engine::MemoryKind::cache || use.kind == engine::MemoryKind::states ||
+                   use.kind == engine::MemoryKind::snapshots) {
+            used.cache_bytes += use.bytes;
+        }
+    }
+    return used;
+}
+
 /// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
 /// counts what this one has allocated.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
@@ -152,11 +167,13 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     model::WeightReads weight_reads;
     model::HostExperts host_experts;
     uint64_t memory_bytes = 0;
+    DeviceMemoryUse device_use;
     bool has_adapted_kv_type = false;
     const auto planned = [&](const engine::DevicePlan& plan, const engine::MemoryPlan& memory) {
         weight_reads = plan.weight_reads;
         host_experts = plan.host_experts;
         memory_bytes = memory.reserved_bytes();
+        device_use = device_use_of(memory);
         has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
     };
     ETNA_TRY(auto executor, load_onto(*shared, file, options, client, checks_, planned));
@@ -175,6 +192,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                                     .peak_bytes = state.peak_bytes};
             },
         .memory_bytes = memory_bytes,
+        .device_use = device_use,
         .weight_reads = weight_reads,
         .host_experts = host_experts,
         .has_adapted_kv_type = has_adapted_kv_type,

@@ -189,6 +189,7 @@ ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, 
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(service, request, body));
     api::ActiveRequest active(service, request, call, "messages", std::move(name), /*is_streamed=*/false);
+    active.leave_journal();
     HttpReply reply = api::reply_once(active, count(active, body, request), request, call);
     reply.headers["request-id"] = call.request_id;
     return reply;

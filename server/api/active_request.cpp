@@ -1,5 +1,6 @@
 #include "server/api/active_request.hpp"
 
+#include "core/base/utf8.hpp"
 #include "server/batch/batches.hpp"
 #include "server/persistence.hpp"
 
@@ -85,10 +86,11 @@ ActiveRequest::ActiveRequest(Service& service, const HttpRequest& request, const
       in_flight_(std::make_unique<InFlight>(
           service.metrics,
           RequestLabels{.model = model_name, .endpoint = std::string(endpoint), .is_streamed = is_streamed})),
-      request_id_(call.request_id), model_name_(std::move(model_name)), memory_(request.memory),
-      dialect_(call.dialect), is_strict_(api::is_strict(request)),
-      owner_(owner_of(service.options.access, request)), client_(client_of(service.options.access, request)),
-      added_priority_(request.priority) {
+      client_label_(server::client_label(service.options.access, request)), request_id_(call.request_id),
+      model_name_(std::move(model_name)), memory_(request.memory), dialect_(call.dialect),
+      is_strict_(api::is_strict(request)), owner_(owner_of(service.options.access, request)),
+      client_(client_of(service.options.access, request)), added_priority_(request.priority) {
+    activity_ = std::make_unique<ClientActivity::Request>(service.activity, client_, client_label_);
     if (!service.options.access.api_keys.empty()) // cached prompts are shared only within one API key
         cache_salt_ = std::hash<std::string_view>()(given_key(request));
     if (service.options.request_time > std::chrono::seconds(0))
@@ -195,6 +197,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
         ignored_.without_effect.push_back(path_of(keyword));
     add_adapted(generation_->adapted());
     log_prompts();
+    keep_prompt();
     show_answers();
     return {};
 }
@@ -292,8 +295,31 @@ AnswerLog ActiveRequest::log() const {
         const Metrics::Tokens tokens = usage_->tokens();
         log.prompt_tokens = tokens.prompt;
         log.completion_tokens = tokens.completion;
+    } else {
+        log.prompt_tokens = embedded_tokens_;
     }
+    if (is_in_journal_)
+        log.journal = journal_note();
     return log;
+}
+
+JournalNote ActiveRequest::journal_note() const {
+    constexpr double ms_per_second = 1000;
+    JournalNote note = {.client = client_, .client_label = client_label_, .prompt = prompt_};
+    if (usage_)
+        note.cached_tokens = usage_->tokens().cached;
+    if (model_ != nullptr)
+        note.load_ms = acquired_s_ * ms_per_second;
+    return note;
+}
+
+/// Keeps the first prompt for the journal, if the operator allows it.
+void ActiveRequest::keep_prompt() {
+    if (!service_->options.keeps_prompts)
+        return;
+    const std::string_view text = generation_->prompt_text();
+    const std::string_view kept = text.substr(0, RequestJournal::prompt_bytes_max);
+    prompt_ = std::make_shared<const std::string>(kept.substr(0, valid_utf8_prefix(kept)));
 }
 
 bool ActiveRequest::count_cached() {
@@ -350,10 +376,13 @@ Status ActiveRequest::run(const EventSink& sink, const CancelPoll& is_cancelled)
     Status status = generation_->finish(
         [&](uint32_t choice, const generate::Event& event) { return take(choice, event, sink); },
         [&] {
+            if (generation_->has_begun())
+                activity_->begin_running();
             update_answers();
             return must_end(is_cancelled);
         });
     answers_.clear();
+    activity_.reset();
     service_->metrics.add(model_name_, usage_->tokens());
     if (status && service_->is_aborting && was_cancelled_)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};

@@ -3,6 +3,7 @@
 #include "core/generate/generation.hpp"
 #include "server/api/generation_call.hpp"
 #include "server/api/request_context.hpp"
+#include "server/client_activity.hpp"
 #include "server/metrics.hpp"
 #include "server/router.hpp"
 #include "server/service.hpp"
@@ -131,6 +132,13 @@ public:
     /// Records the final status: `client_closed_status` also counts a disconnect.
     void end(int status);
 
+    /// The engine embeds the request's texts; then how many tokens they have.
+    void begin_embedding() const { activity_->begin_running(); }
+    void count_embedded(uint32_t tokens) { embedded_tokens_ = embedded_tokens_.value_or(0) + tokens; }
+
+    /// The journal leaves the request out, because it neither generates nor embeds.
+    void leave_journal() { is_in_journal_ = false; }
+
     /// Records the status of a stream that is never run.
     void expect_stream() { in_flight_->set_status(client_closed_status); }
 
@@ -156,6 +164,8 @@ private:
     [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
     [[nodiscard]] bool must_end(const CancelPoll& is_cancelled) const;
     void log_prompts() const;
+    void keep_prompt();
+    [[nodiscard]] JournalNote journal_note() const;
     void show_answers();
     void update_answers();
     generate::SinkResult take(uint32_t choice, const generate::Event& event, const EventSink& sink);
@@ -163,6 +173,8 @@ private:
 
     Service* service_; ///< borrowed; lives as long as the server runs
     std::unique_ptr<InFlight> in_flight_;
+    std::unique_ptr<ClientActivity::Request> activity_; ///< null after run()
+    std::string client_label_;
     std::string request_id_;
     std::string model_name_;
     Models::Handle model_;
@@ -191,9 +203,12 @@ private:
     std::vector<RunningAnswers::Shared> answers_; ///< as other requests see them; empty: they do not
     std::optional<ApiError> error_;               ///< the last one recorded by record_error()
     double acquired_s_ = 0;                       ///< from the arrival until the model was in memory
-    double queued_s_ = 0;                         ///< from the request's arrival to the engine's queue
-    std::optional<double> first_token_s_;         ///< from the arrival to the first choice's first token
-    std::optional<AnswerTimes> times_;            ///< of the first choice; empty before its end
+    std::optional<uint32_t> embedded_tokens_;     ///< of texts; empty: none are embedded
+    std::shared_ptr<const std::string> prompt_;   ///< the first one, see ServiceOptions::keeps_prompts
+    bool is_in_journal_ = true;
+    double queued_s_ = 0;                 ///< from the request's arrival to the engine's queue
+    std::optional<double> first_token_s_; ///< from the arrival to the first choice's first token
+    std::optional<AnswerTimes> times_;    ///< of the first choice; empty before its end
 };
 
 } // namespace etna::server::api

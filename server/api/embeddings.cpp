@@ -19,6 +19,7 @@ Result<uint32_t> embed_inputs(ActiveRequest& active, EmbeddingCall& call, const 
         return Error{ErrorKind::out_of_memory, "not enough memory for the embeddings"};
     uint32_t tokens = 0;
     std::size_t added = 0;
+    active.begin_embedding();
     for (std::size_t taken = 0; taken < call.inputs.size(); ++taken) {
         for (; added < call.inputs.size() && !embedder.is_full(); ++added) {
             at = added;
@@ -71,6 +72,7 @@ ApiResult<uint32_t> embed(ActiveRequest& active, EmbeddingCall call, const Cance
         }
         return error;
     }
+    active.count_embedded(*tokens);
     active.service().metrics.add(active.model_name(), {.prompt = *tokens});
     return *tokens;
 }

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 constexpr int no_content = 204;
+constexpr int not_modified = 304;
 constexpr std::size_t small_body_bytes = 16 * 1024;
 
 bool ends_line(std::string_view text) {
@@ -33,11 +34,12 @@ Refusal refusal_of(const std::exception_ptr& exception) {
 } // namespace
 
 std::string_view reason_phrase(int status) {
-    constexpr std::array<std::pair<int, std::string_view>, 29> phrases = {
+    constexpr std::array<std::pair<int, std::string_view>, 30> phrases = {
         {{200, "OK"},
          {201, "Created"},
          {202, "Accepted"},
          {204, "No Content"},
+         {304, "Not Modified"},
          {400, "Bad Request"},
          {401, "Unauthorized"},
          {403, "Forbidden"},
@@ -77,7 +79,7 @@ std::string response_head(const HttpReply& reply, const ResponseFraming& framing
         add(name, value);
     if (reply.stream || !reply.body.empty())
         add("Content-Type", reply.content_type);
-    if (!reply.stream && reply.status != no_content)
+    if (!reply.stream && reply.status != no_content && reply.status != not_modified)
         add("Content-Length", std::to_string(reply.body.size()));
     if (reply.stream && !framing.is_http_1_0)
         add("Transfer-Encoding", "chunked");

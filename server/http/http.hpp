@@ -83,6 +83,15 @@ struct AnswerTimes {
     double decode_ms = 0;       ///< to the last one
 };
 
+/// Data about a request that generates, embeds or ranks, for the RequestJournal.
+struct JournalNote {
+    uint64_t client = 0;           ///< client_of() the request
+    std::string client_label = {}; ///< client_label() of the request
+    std::optional<uint32_t> cached_tokens = {};
+    std::optional<double> load_ms = {}; ///< from the request's arrival until its model was in memory
+    std::shared_ptr<const std::string> prompt = {}; ///< rendered; null: not kept
+};
+
 /// Data about a response for the request log, in addition to its head.
 struct AnswerLog {
     std::optional<int> final_status = {}; ///< if different: stream failed after its head, or disconnect
@@ -91,8 +100,9 @@ struct AnswerLog {
     std::string model = {};               ///< the model's name; empty: no model was selected
     std::optional<uint32_t> prompt_tokens = {};
     std::optional<uint32_t> completion_tokens = {};
-    int32_t priority = 0;                  ///< shown unless it is 0
-    std::optional<AnswerTimes> times = {}; ///< of the first choice; not shown in the log, but in traces
+    int32_t priority = 0;                    ///< shown unless it is 0
+    std::optional<AnswerTimes> times = {};   ///< of the first choice; not shown in the log, but in traces
+    std::optional<JournalNote> journal = {}; ///< empty: the request is not in the journal
 };
 
 /// A response: status, headers, and a complete or streamed body.
@@ -108,7 +118,9 @@ struct HttpReply {
     /// Returns the replacement of `log` after the stream has ended; empty: `log` stays.
     std::function<AnswerLog()> final_log = {};
     bool is_counted = false; ///< already counted in the metrics by the endpoint
-    bool is_traced = false;  ///< the endpoint exports its spans, when its background work ends
+    /// The endpoint exports the request's spans, and adds it to the journal, when its background work ends.
+    bool is_background = false;
+    bool is_logged = true; ///< false: no log line, because the page polls it
 };
 
 /// Lower-cases ASCII letters: header names, hosts and schemes are case-insensitive.

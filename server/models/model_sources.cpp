@@ -37,6 +37,12 @@ ListedSource listed_source(const store::ModelSource& source, const ListedSource*
 
 } // namespace
 
+bool is_unchanged(const store::ModelSource& listed, const store::ModelSource& found) {
+    const bool was_fetched = !listed.path.empty() || !listed.bytes.empty();
+    return !was_fetched || (listed.path == found.path && listed.bytes.data() == found.bytes.data() &&
+                            listed.options == found.options);
+}
+
 std::string normalized_name(std::string_view name) {
     constexpr std::array<std::string_view, 2> suffixes = {":latest", ".gguf"}; // a tag is last
     std::string normalized = to_lower(name);

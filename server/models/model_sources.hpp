@@ -49,6 +49,9 @@ struct ListedSource {
     std::vector<std::string> aliases = {};     ///< of a named model
 };
 
+/// Returns whether a source that was found again is the one that is listed. One that was not fetched is.
+bool is_unchanged(const store::ModelSource& listed, const store::ModelSource& found);
+
 /// The available models: the configured ones, and the files of a folder under their file names. A file takes
 /// precedence over an embedded configured model; any other configured model, and any alias, takes precedence
 /// over a file. Files whose names are not UTF-8, and so cannot appear in JSON, are left out. Omissions are

@@ -29,13 +29,6 @@ constexpr int watches_per_idle_max = 10;
 /// Files that are inspected at a time.
 constexpr unsigned inspections_max = 4;
 
-/// Whether a source that was found again is the one that is listed. One that was not fetched then is.
-bool is_unchanged(const store::ModelSource& listed, const store::ModelSource& found) {
-    const bool was_fetched = !listed.path.empty() || !listed.bytes.empty();
-    return !was_fetched || (listed.path == found.path && listed.bytes.data() == found.bytes.data() &&
-                            listed.options == found.options);
-}
-
 Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source,
                                     uint64_t memory_bytes_max) {
     try {
@@ -78,19 +71,28 @@ Models::~Models() {
 }
 
 std::vector<ModelListing> Models::list() {
+    std::vector<ModelListing> usable = list_all();
+    std::erase_if(usable, [](const ModelListing& model) { return model.problem.has_value(); });
+    return usable;
+}
+
+std::vector<ModelListing> Models::list_all() {
     const std::scoped_lock lock(mutex_);
     rescan();
     std::vector<ModelListing> listings;
-    for (const auto& [name, entry] : entries_) {
-        if (!entry->problem)
-            listings.push_back(listing(name, *entry));
-    }
+    for (const auto& [name, entry] : entries_)
+        listings.push_back(listing(name, *entry));
     return listings;
 }
 
-std::vector<ModelListing> Models::list_inspected() {
-    inspect();
-    return list();
+std::vector<EngineReading> Models::engine_readings() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<EngineReading> readings;
+    for (const auto& [name, entry] : entries_) {
+        if (const Handle model = model_in_memory(*entry))
+            readings.push_back({.model = name, .stats = model->engine().load()});
+    }
+    return readings;
 }
 
 void Models::inspect(const std::function<bool()>& is_cancelled) {
@@ -490,10 +492,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     if (loaded) {
         failures_.forget(entry->name);
         ModelFacts facts = entry->facts.value_or(ModelFacts());
-        facts.context_tokens = (*loaded)->context_tokens();
-        facts.has_chat_template = (*loaded)->chat().find({}).has_value();
-        facts.stand_in_template = (*loaded)->chat().guessed();
-        facts.abilities.embeds = facts.abilities.embeds || (*loaded)->engine().limits().is_encoder;
+        add_loaded(facts, **loaded);
         record_facts(*entry, facts);
         if (entry->is_retired) {
             retired_models_.push_back(*loaded);
@@ -676,6 +675,7 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) const 
                             .is_loaded = model != nullptr,
                             .is_loading = entry.state == State::loading,
                             .facts = entry.facts.value_or(ModelFacts()),
+                            .waiting_for_load = static_cast<uint32_t>(entry.waiters.size()),
                             .is_pinned = is_pinned(entry),
                             .problem = entry.problem};
     if (model) {
@@ -687,12 +687,8 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) const 
             listing.unloads_in =
                 is_busy ? *entry.idle_max : *entry.idle_max - std::min(idle, *entry.idle_max);
         }
-        listing.load = model->engine().load();
-        listing.device = model->device_name();
-        listing.is_on_cpu = model->on_cpu();
-        listing.memory_bytes = model->memory_bytes();
+        add_loaded(listing, *model);
         listing.idle_time = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - entry.last_used);
-        listing.device_memory = model->device_memory();
     }
     return listing;
 }

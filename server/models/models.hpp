@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/generate/model.hpp"
 #include "server/models/failure_log.hpp"
+#include "server/models/model_listing.hpp"
 #include "server/models/model_sources.hpp"
 #include "server/models/model_users.hpp"
 #include "server/models/unload_rules.hpp"
@@ -23,37 +24,6 @@
 #include <vector>
 
 namespace etna::server {
-
-/// Model metadata read from the file without loading it.
-struct ModelFacts {
-    uint32_t context_tokens = 0;
-    bool has_chat_template = true;
-    std::string stand_in_template = {}; ///< built-in template that replaces a missing one; empty: none
-    generate::ModelDescription description = {};
-    generate::ModelAbilities abilities = {};
-};
-
-/// A model's entry in the list.
-struct ModelListing {
-    std::string name;
-    std::vector<std::string> aliases = {}; ///< additional names
-    store::ModelSource source = {};
-    int64_t created_unix_s = 0; ///< the file's time, or the server's start
-    uint64_t file_bytes = 0;    ///< of the first file, or of the embedded model; 0: the file is missing
-    bool is_loaded = false;
-    bool is_loading = false;
-    ModelFacts facts = {};                        ///< as far as known: 0 and true before the first inspection
-    std::optional<engine::EngineStats> load = {}; ///< set while the model is loaded
-    std::string device = {};                      ///< name; empty unless the model is loaded
-    bool is_on_cpu = false;                       ///< the loaded model's device is a CPU
-    uint64_t memory_bytes = 0;                    ///< that the loaded model takes
-    std::chrono::seconds idle_time{0};            ///< since a request for the loaded model began
-    bool is_pinned = false;                       ///< Models::Options::pinned
-    /// Time until the loaded model is unloaded if it stays idle; empty: it stays.
-    std::optional<std::chrono::milliseconds> unloads_in = {};
-    std::optional<runtime::DeviceMemory> device_memory = {};
-    std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
-};
 
 /// The effect of Models::unload().
 enum class Unloading : uint8_t {
@@ -115,8 +85,17 @@ public:
     /// Models by name, with the facts known so far; known-broken ones are left out.
     [[nodiscard]] std::vector<ModelListing> list();
 
-    /// The same, after inspect(). Blocks.
-    [[nodiscard]] std::vector<ModelListing> list_inspected();
+    /// The same, with those that are known to be broken.
+    [[nodiscard]] std::vector<ModelListing> list_all();
+
+    /// As list(), after inspect(). Blocks.
+    [[nodiscard]] std::vector<ModelListing> list_inspected() {
+        inspect();
+        return list();
+    }
+
+    /// Returns the counters of the models in memory. Reads no files and asks no driver.
+    [[nodiscard]] std::vector<EngineReading> engine_readings();
 
     /// Inspects the files not inspected yet, several at a time, so that their listings are complete. Blocks.
     void inspect() { inspect({}); }

@@ -209,8 +209,10 @@ ApiResult<HttpReply> serve(Service& service, const HttpRequest& request, const C
     ETNA_TRY(auto name, served_name(service, request, head.model));
     api::ActiveRequest active(service, request, call, endpoint_name(form), std::move(name),
                               head.is_streamed && !head.only_loads);
-    if (head.only_loads)
+    if (head.only_loads) {
+        active.leave_journal();
         return api::reply_once(active, load(active, form, head, body, request), request, call);
+    }
     const bool is_streamed = head.is_streamed;
     return api::reply_with(
         std::make_shared<GenerationAnswer>(std::move(active), form, std::move(head), std::move(body)),

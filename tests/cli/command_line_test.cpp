@@ -231,6 +231,11 @@ TEST_CASE("a missing input file is a usage error that names its origin, before a
     CHECK(etna.run({"chat", "stories", "--tools", "none.json"}).code == 2);
     CHECK(etna.run({"run", "stories", "x", "--chat-template", "./none.jinja"}).code == 2);
     CHECK(etna.run({"serve", "stories", "--tls-cert", "none.pem", "--tls-key", "none.pem"}).code == 2);
+    for (const char* option : {"--open", "--page-inspect"}) {
+        const auto outcome = etna.run({"serve", "stories", "--no-page", option});
+        CHECK(outcome.code == 2);
+        CHECK(contains(outcome.error, std::string(option) + " needs the web page"));
+    }
     CHECK(etna.run({"create", "mine", "-f", "none"}).code == 2);
     etna.variables["ETNA_TOOLS"] = "none.json";
     CHECK(contains(etna.run({"run", "stories", "x"}).error, "error: ETNA_TOOLS: there is no file"));

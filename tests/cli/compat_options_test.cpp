@@ -98,6 +98,7 @@ TEST_CASE("options of llama.cpp and Ollama are translated") {
         {"chat", {"demo", "--nowordwrap"}, "no-wrap", "true"},
         {"serve", {"demo", "-np", "4"}, "parallel", "4"},
         {"serve", {"demo", "--ssl-key-file", "k.pem"}, "tls-key", "k.pem"},
+        {"serve", {"demo", "--no-webui"}, "no-page", "true"},
         {"serve", {"demo", "--host", "0.0.0.0", "--port", "9", "-a", "x"}, "alias", "x"},
     };
     for (const auto& one : cases) {

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import serve_test
@@ -185,9 +186,69 @@ class Start(unittest.TestCase):
             self.assertIn("model: demo, with a context of up to 2048 tokens\n", told)
             self.assertIn("model: stories260K, with a context of up to 2048 tokens\n", told)
             self.assertIn(f"responses: stored in {server.home.name}/.local/share/etna/responses.db\n", told)
+            self.assertIn(f"page: {server.address}/\n", told)
             command = next(line for line in told.splitlines() if line.startswith("try: "))[5:]
             answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
             self.assertEqual(answer["model"], "demo")
+        finally:
+            server.stop()
+
+    def test_the_page_opens_in_a_browser(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opener, opened = pathlib.Path(folder, "xdg-open"), pathlib.Path(folder, "opened")
+            opener.write_text(f'#!/bin/sh\nps -o sid= -p $$ >>"{folder}/session"\necho "$@" >"{opened}.part"\nmv "{opened}.part" "{opened}"\n')
+            opener.chmod(0o755)
+            server = Server("demo", "--open", before=("env", f"PATH={folder}:{os.environ['PATH']}"))
+            try:
+                deadline = time.monotonic() + LIMIT_S
+                while not opened.exists() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertEqual(opened.read_text(), server.address + "/\n")
+                session = int(pathlib.Path(folder, "session").read_text())
+                self.assertNotEqual(session, os.getsid(server.process.pid))
+                self.assertNotIn("no browser", server.log_text())
+            finally:
+                server.stop()
+
+    def test_without_a_browser_the_page_s_address_is_logged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server("demo", "--open", before=("/usr/bin/env", f"PATH={folder}"))
+            try:
+                line = f"page: no browser was opened: xdg-open is not installed; open {server.address}/\n"
+                deadline = time.monotonic() + LIMIT_S # the address is printed before the line
+                while line not in server.log_text() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertIn(line, server.log_text())
+                self.assertEqual(server.request("GET", "/health")[0], 200)
+            finally:
+                server.stop()
+
+    def test_the_page_is_left_out_on_request(self):
+        server = Server("demo", "--no-page")
+        try:
+            self.assertNotIn("page: ", server.log_text())
+            self.assertIn("set the base URL", server.request("GET", "/", Accept="text/html")[2])
+            self.assertEqual(server.request("GET", "/page/state")[0], 404)
+        finally:
+            server.stop()
+
+    def test_the_page_s_state_has_the_device_and_the_plan_of_each_model(self):
+        server = Server("demo", str(STORIES))
+        try:
+            self.assertEqual(server.ask(model="demo")[0], 200)
+            state = json.loads(server.request("GET", "/page/state")[2])
+            device, = (one for one in state["devices"] if one["is_chosen"])
+            self.assertGreater(device["weights_bytes"], 0)
+            self.assertGreater(device["cache_bytes"], 0)
+            self.assertGreaterEqual(device["etna_bytes"], device["weights_bytes"] + device["cache_bytes"])
+            self.assertGreater(device["total_bytes"], device["free_bytes"])
+            models = {model["name"]: model for model in state["models"]}
+            self.assertEqual([models[name]["state"] for name in ("demo", "stories260K")], ["loaded", "unloaded"])
+            for model in models.values():
+                self.assertGreater(model["planned_bytes"], model["file_bytes"] // 4)
+            self.assertIsNone(models["stories260K"]["memory_bytes"])
+            self.assertGreater(sum(state["throughput"]["generated_tokens"]), 0)
+            self.assertEqual(state["requests"][0]["client"], "127.0.0.1")
         finally:
             server.stop()
 

@@ -355,6 +355,24 @@ TEST_CASE("load() reports running and waiting requests and pages") {
     CHECK((engine->load().running == 0 && engine->load().waiting == 0 && engine->load().pages_used == 0));
 }
 
+TEST_CASE("load() counts the computed prompt tokens and the generated ones since the start") {
+    const auto engine = make_engine({});
+    const auto run = [&](uint32_t tokens) {
+        Stream stream = engine->submit(numbered_request(3, tokens)).value();
+        return read_all(stream).finished;
+    };
+    const auto first = run(5);
+    const engine::EngineStats after_first = engine->load();
+    CHECK(after_first.prompt_tokens_computed == first.prompt_tokens - first.cached_tokens);
+    CHECK(after_first.tokens_generated == first.completion_tokens + (first.end_token ? 1 : 0));
+    const auto second = run(9); // the same prompt, partly from the cache
+    const engine::EngineStats after_second = engine->load();
+    CHECK(after_second.prompt_tokens_computed - after_first.prompt_tokens_computed ==
+          second.prompt_tokens - second.cached_tokens);
+    CHECK(after_second.tokens_generated - after_first.tokens_generated ==
+          second.completion_tokens + (second.end_token ? 1 : 0));
+}
+
 TEST_CASE("a lost device ends every stream and every later request with its error") {
     const auto engine = make_engine({.lost_at_step = 5});
     std::vector<Stream> streams;

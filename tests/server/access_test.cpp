@@ -224,6 +224,21 @@ TEST_CASE("an operator has one of the operator's keys, or a client on this machi
     CHECK(!check_operator(rules, request_of("two", "192.0.2.1"), "unloading a model"));
 }
 
+TEST_CASE("a client is named by its key's number, its trusted header or its address, never by its key") {
+    AccessRules rules;
+    HttpRequest request = {.headers = {{"x-client", "forged, 192.0.2.7"}}, .remote_address = "203.0.113.5"};
+    CHECK(client_label(rules, request) == "203.0.113.5");
+    rules.client_header = "x-client";
+    CHECK(client_label(rules, request) == "203.0.113.5"); // from no trusted proxy
+    request.remote_address = "127.0.0.1";
+    CHECK(client_label(rules, request) == "192.0.2.7");
+    request.headers["x-client"] = "Ann\n";
+    CHECK(client_label(rules, request) == "Ann?");
+    rules.api_keys = {"one", "two"};
+    request.headers["authorization"] = "Bearer two";
+    CHECK(client_label(rules, request) == "key 2");
+}
+
 TEST_CASE("requests without a valid key are those of their address") {
     AccessRules rules;
     rules.api_keys = {"one"};

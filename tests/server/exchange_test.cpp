@@ -19,14 +19,16 @@ TEST_CASE("a response head frames a body, and says whether the connection stays 
               .ends_with("Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n"));
     CHECK(response_head({.status = 204}, {.closes = true}) ==
           "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+    CHECK(response_head({.status = 304, .headers = {{"etag", "\"1\""}}}, {.closes = true}) ==
+          "HTTP/1.1 304 Not Modified\r\netag: \"1\"\r\nConnection: close\r\n\r\n");
     CHECK(response_head({}, {.closes = true}) ==
           "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     CHECK(response_head({.status = 299}, {}).starts_with("HTTP/1.1 299 Unknown\r\n"));
 }
 
 TEST_CASE("every status that the server sends has a reason phrase") {
-    for (const int status : {200, 201, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 414,
-                             415, 417, 421, 422, 429, 431, 499, 500, 501, 502, 503, 504, 505, 529}) {
+    for (const int status : {200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413,
+                             414, 415, 417, 421, 422, 429, 431, 499, 500, 501, 502, 503, 504, 505, 529}) {
         CAPTURE(status);
         CHECK(server::reason_phrase(status) != "Unknown");
     }

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* look_tool =
+constexpr const char* ollama_look_tool =
     R"(, "tools": [{"type": "function", "function": {"name": "look", "description": "Looks.",
         "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}}}])";
 
@@ -116,7 +116,7 @@ TEST_CASE("Ollama's chats and prompts are streamed as lines by default with the 
 
 TEST_CASE("thinking and tool calls are in separate members in streams too") {
     FakeService service({.chat_template = marked_template, .says = thought_and_call});
-    const std::string body = ollama_chat("Go", std::string(look_tool) + R"(, "think": true)");
+    const std::string body = ollama_chat("Go", std::string(ollama_look_tool) + R"(, "think": true)");
     const Json message = whole_of(service, ollama_chat_path, body)["message"];
     CHECK(message["thinking"] == "Hm, well.");
     CHECK(message["content"].get<std::string>().starts_with("I look."));
@@ -560,8 +560,8 @@ TEST_CASE("a prompt beyond the context is refused with truncate false") {
 
 TEST_CASE("a last message beyond the context is shortened, also with tools and formats") {
     FakeService service({.chat_template = marked_template, .says = "Ok."});
-    for (const std::string& more : {std::string(), std::string(R"(, "shift": false)"), std::string(look_tool),
-                                    std::string(R"(, "format": "json")")}) {
+    for (const std::string& more : {std::string(), std::string(R"(, "shift": false)"),
+                                    std::string(ollama_look_tool), std::string(R"(, "format": "json")")}) {
         CAPTURE(more);
         const Json chat = json_of(service.post(
             ollama_chat_path,

@@ -62,6 +62,7 @@ private:
     Service service_{.options = {}, .models = models_, .metrics = metrics_};
     Router router_{service_,
                    {{"GET", "/open", "", method_reply, RouteAccess::open},
+                    {"GET", "/files/{file}", "", method_reply, RouteAccess::open_large},
                     {"GET", "/both", "", method_reply},
                     {"POST", "/both", "", method_reply},
                     {"POST", "/stream", "", streamed}}};
@@ -153,4 +154,5 @@ TEST_CASE("only requests for open routes are health checks") {
     CHECK(routed.router().is_health_check({.method = "HEAD", .path = "/open"}));
     CHECK(!routed.router().is_health_check({.method = "POST", .path = "/open"}));
     CHECK(!routed.router().is_health_check({.method = "GET", .path = "/both"}));
+    CHECK(!routed.router().is_health_check({.method = "GET", .path = "/files/style/base.css"}));
 }

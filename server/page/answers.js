@@ -1,0 +1,244 @@
+// Running answers. Each is a background response of the server: it goes on when the page closes, and is followed again from
+// the event after the last one seen. One tab follows an answer at a time; another takes over when that one closes.
+
+import { events, Problem, request } from "./api.js";
+import { causeOf, isRunning, requestOf, touch } from "./conversation.js";
+import * as store from "./store.js";
+
+const saveInterval_ms = 1000;
+const firstRetry_ms = 500;
+const longestRetry_ms = 5000;
+
+const listeners = new Map(); // node id -> Set
+const followed = new Map(); // node id -> AbortController
+
+/// Calls `listener(node)` at each change of an answer; returns a function that stops it.
+export function onAnswer(id, listener) {
+  const set = listeners.get(id) ?? new Set();
+  listeners.set(id, set.add(listener));
+  return () => set.delete(listener);
+}
+
+function tell(node) {
+  for (const listener of [...(listeners.get(node.id) ?? [])]) listener(node);
+}
+
+/// An answer that changes, with its conversation, stored now and then.
+class Running {
+  constructor(conversation, node) {
+    this.conversation = conversation;
+    this.node = node;
+    this.savedAt = 0;
+  }
+
+  change(values = {}) {
+    Object.assign(this.node, values);
+    touch(this.node);
+    tell(this.node);
+    if (Date.now() - this.savedAt > saveInterval_ms) this.save();
+  }
+
+  save() {
+    this.savedAt = Date.now();
+    return store.put(this.conversation).catch(() => {});
+  }
+
+  /// Takes one event of the stream. Source: OpenAI API 2.3.0, ResponseStreamEvent.
+  take(event) {
+    const { node } = this;
+    if (event.sequence_number <= node.sequence) return; // seen before
+    node.sequence = event.sequence_number;
+    const now = Date.now();
+    switch (event.type) {
+    case "response.created":
+      this.change({ status: "running", response: event.response.id, model: event.response.model });
+      return void this.save(); // without its id, the answer could not be followed again
+    case "response.in_progress":
+      return this.change({ begun_ms: node.begun_ms ?? now });
+    case "response.reasoning_text.delta":
+      return this.change({ first_ms: node.first_ms ?? now, reasoning: (node.reasoning ?? "") + event.delta });
+    case "response.output_text.delta":
+      return this.change({ first_ms: node.first_ms ?? now, text: node.text + event.delta, ...this.thoughtUntil(now) });
+    case "response.output_item.added":
+      if (event.item.type === "function_call") this.addCall(event, now);
+      return;
+    case "response.function_call_arguments.delta":
+      return this.extendCall(event);
+    case "response.completed":
+    case "response.incomplete":
+    case "response.failed":
+      return this.end(event.response);
+    }
+  }
+
+  thoughtUntil(now) {
+    const { node } = this;
+    return node.reasoning && node.thought_ms === undefined ? { thought_ms: now - (node.first_ms ?? now) } : {};
+  }
+
+  addCall(event, now) {
+    const { item } = event;
+    const call = { output_index: event.output_index, call_id: item.call_id, name: item.name, arguments: "" };
+    this.change({ first_ms: this.node.first_ms ?? now, calls: [...(this.node.calls ?? []), call], ...this.thoughtUntil(now) });
+  }
+
+  extendCall(event) {
+    const call = this.node.calls?.find((one) => one.output_index === event.output_index);
+    if (call) call.arguments += event.delta;
+    this.change();
+  }
+
+  end(response) {
+    const { node } = this;
+    const usage = response.usage && {
+      input: response.usage.input_tokens, cached: response.usage.input_tokens_details.cached_tokens,
+      output: response.usage.output_tokens, reasoning: response.usage.output_tokens_details.reasoning_tokens };
+    const isInterrupted = response.status === "failed" && !response.error?.message;
+    this.change({ status: isInterrupted ? "interrupted" : response.status, error: response.error?.message ?? null,
+      reason: response.incomplete_details?.reason ?? null, usage: usage ?? node.usage, timings: response.etna?.timings ?? null,
+      ended_ms: Date.now(), waits: false, ...this.thoughtUntil(Date.now()) });
+    if (usage && node.request) Object.assign(node, causeOf(node.request, this.requestBefore(), usage));
+    delete node.request;
+    this.change();
+    this.save();
+  }
+
+  /// The request of the answer that was given last before this one, or null.
+  requestBefore() {
+    const { conversation, node } = this;
+    const before = Object.values(conversation.nodes).filter((one) =>
+      one.role === "assistant" && one.id !== node.id && one.usage && one.started_ms < node.started_ms)
+      .sort((one, other) => other.started_ms - one.started_ms)[0];
+    if (!before) return null;
+    try {
+      return { ...requestOf({ ...conversation, settings: before.settings ?? conversation.settings }, before.parent), model: before.model };
+    } catch {
+      return null;
+    }
+  }
+
+  fail(problem) {
+    this.change({ status: "failed", error: problem.message, ended_ms: Date.now(), waits: false });
+    this.save();
+  }
+}
+
+const pause = (ms, signal) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+});
+
+const isPassing = (problem) => problem instanceof Problem && (problem.status === 0 || problem.status === 502 || problem.status === 503);
+
+/// Follows a response that the server has, until it ends; waits for a server that does not answer.
+async function follow(running, signal) {
+  const { node } = running;
+  let retry_ms = firstRetry_ms;
+  while (isRunning(node) && !signal.aborted) {
+    try {
+      const after = node.sequence >= 0 ? `&starting_after=${node.sequence}` : "";
+      for await (const event of events(`v1/responses/${encodeURIComponent(node.response)}?stream=true${after}`, { signal })) {
+        retry_ms = firstRetry_ms;
+        if (node.waits) running.change({ waits: false });
+        running.take(event);
+      }
+      if (isRunning(node)) running.end(await request(`v1/responses/${encodeURIComponent(node.response)}`, { signal }));
+    } catch (problem) {
+      if (signal.aborted) return;
+      if (problem.status === 404) return running.change({ status: "gone", waits: false, ended_ms: Date.now() }), running.save();
+      if (problem.status === 400) return running.end(await request(`v1/responses/${encodeURIComponent(node.response)}`, { signal }));
+      if (!isPassing(problem)) return running.fail(problem);
+      running.change({ waits: true });
+      await pause(retry_ms, signal);
+      retry_ms = Math.min(2 * retry_ms, longestRetry_ms);
+    }
+  }
+}
+
+/// Sends the request of a new answer and follows it.
+async function begin(running, body, signal) {
+  try {
+    for await (const event of events("v1/responses", { method: "POST", body, signal })) running.take(event);
+  } catch (problem) {
+    if (signal.aborted) return;
+    if (!running.node.response) return running.fail(problem);
+  }
+  await follow(running, signal);
+}
+
+/// Runs `work` while no other tab follows this answer.
+function alone(node, signal, work) {
+  if (!navigator.locks) return work();
+  return navigator.locks.request(`etna-answer-${node.id}`, { signal }, work).catch(() => {});
+}
+
+function track(node, work) {
+  const control = new AbortController();
+  followed.set(node.id, control);
+  work(control.signal).finally(() => followed.delete(node.id));
+}
+
+/// Starts the answer `node`, a new last node of its branch. Throws SyntaxError for a schema or tools that are not JSON.
+export function start(conversation, node) {
+  const isContinued = node.text !== "";
+  const body = requestOf(conversation, isContinued ? node.id : node.parent);
+  Object.assign(node, { status: "sending", sequence: -1, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
+  const running = new Running(conversation, node);
+  running.save();
+  track(node, (signal) => alone(node, signal, () => begin(running, body, signal)));
+}
+
+/// Follows the answers of a conversation that ran when a page was closed.
+export function resume(conversation) {
+  for (const node of Object.values(conversation.nodes)) {
+    if (!isRunning(node) || followed.has(node.id)) continue;
+    const running = new Running(conversation, node);
+    track(node, (signal) => alone(node, signal, async () => {
+      const stored = await store.get(conversation.id); // another tab may have followed it to its end
+      if (stored?.nodes[node.id]) Object.assign(node, stored.nodes[node.id]);
+      tell(node);
+      if (!isRunning(node)) return;
+      if (!node.response) return running.change({ status: "interrupted", ended_ms: Date.now() }), running.save();
+      await follow(running, signal);
+    }));
+  }
+}
+
+/// Stops an answer: the server ends it, and what came stays.
+export async function stop(node) {
+  if (!node.response) {
+    followed.get(node.id)?.abort();
+    Object.assign(node, { status: "cancelled", ended_ms: Date.now() });
+    return tell(node);
+  }
+  await request(`v1/responses/${encodeURIComponent(node.response)}/cancel`, { method: "POST", body: {} });
+}
+
+/// Ends the thought of a running answer, so that its text begins.
+export const endThinking = (node) =>
+  request(`v1/responses/${encodeURIComponent(node.response)}/control`, { method: "POST", body: { action: "reasoning_end" } });
+
+/// Removes the answers of a conversation from the server.
+export async function forget(conversation) {
+  for (const node of Object.values(conversation.nodes)) {
+    if (!node.response) continue;
+    followed.get(node.id)?.abort();
+    if (isRunning(node)) await stop(node).catch(() => {});
+    await request(`v1/responses/${encodeURIComponent(node.response)}`, { method: "DELETE" }).catch(() => {});
+  }
+}
+
+/// Returns {messages, node} of a response that another device began: what it was asked, and its answer so far.
+export async function fetchResponse(id) {
+  const path = `v1/responses/${encodeURIComponent(id)}`;
+  const response = await request(path);
+  const input = [];
+  for (let after = ""; ;) {
+    const page = await request(`${path}/input_items?order=asc&limit=100${after}`);
+    input.push(...page.data);
+    if (!page.has_more) break;
+    after = `&after=${encodeURIComponent(page.last_id)}`;
+  }
+  return { response, input };
+}
+

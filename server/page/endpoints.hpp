@@ -1,0 +1,20 @@
+#pragma once
+
+#include "server/router.hpp"
+
+#include <vector>
+
+// The web page: its files inside the executable, and the state that it shows.
+namespace etna::server::page {
+
+/// Whether a request for `/` comes from a browser, which gets the page: it takes HTML, or names its fetch
+/// mode.
+bool is_from_browser(const HttpRequest& request);
+
+/// GET /: the page's document.
+ApiResult<HttpReply> show_document(Service& service, const HttpRequest& request, const Call& call);
+
+/// The other routes of the page. Those of files need no key.
+std::vector<Route> routes();
+
+} // namespace etna::server::page
