@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the tests in page/: the page of `etna serve demo` in Chromium.
 
-Usage: page_test.py ETNA [--long]
+Usage: page_test.py ETNA
 
 scripts/node-packages tests/e2e/page installs their packages, and scripts/install-packages all-tests the browser. Screenshots
-go to the folder `page` beside the executable. --long: also the figures that need a machine of its own."""
+go to the folder `page` beside the executable. With ETNA_TEST_LONG=1 also every width and look, and the figures that need an
+idle machine."""
 
 import os
 import pathlib
@@ -28,8 +29,6 @@ def main():
     if not (HERE / "node_modules" / ".etna-installed").exists():
         return fail("the npm packages are not there; run scripts/node-packages tests/e2e/page")
     env = {**os.environ, "ETNA_TEST_EXECUTABLE": str(etna), "ETNA_TEST_PICTURES": str(etna.parent / "page")}
-    if "--long" in sys.argv[2:]:
-        env["ETNA_TEST_LONG"] = "1"
     return subprocess.run([node, "--test", "--test-concurrency=1", *sorted(map(str, HERE.glob("*.test.mjs")))], env=env, check=False).returncode
 
 
