@@ -25,6 +25,9 @@ CONTENT_TYPES = {
 HASH_MARK = b"@HASH@"
 FILES_WITH_HASH = ("index.html", "worker.js")
 
+# Where index.html names the modules that main.js imports, so that a browser asks for all at once.
+MODULES_MARK = b"<!-- modules -->"
+
 # The grammars that are kept: the names of one language in the versions of highlight.js.
 LANGUAGES = (
     "bash", "c", "cpp", "cs|csharp", "css", "diff", "dockerfile", "go", "ini", "java", "javascript", "json", "kotlin", "lua",
@@ -115,6 +118,9 @@ def read_files(arguments):
         fail(f"{arguments.source}/index.html is missing, or does not name {HASH_MARK.decode()}")
     files["lib/marked.js"] = marked_module(arguments.marked).encode()
     files["lib/highlight.js"] = highlight_module(arguments.highlight).encode()
+    modules = sorted(name for name in files if name.endswith(".js") and name not in ("main.js", "worker.js"))
+    links = "\n".join(f'<link rel="modulepreload" href="page/{HASH_MARK.decode()}/{name}">' for name in modules)
+    files["index.html"] = files["index.html"].replace(MODULES_MARK, links.encode())
     return dict(sorted(files.items()))
 
 

@@ -60,6 +60,12 @@ class Embed(unittest.TestCase):
         self.version = re.search(r'return "([0-9a-f]{16})"', table)[1]
         return found
 
+    def test_the_document_names_every_module(self):
+        self.write("index.html", "<!-- modules --><script src=page/@HASH@/main.js></script>")
+        self.write("chat.js", "")
+        links = re.findall(r'rel="modulepreload" href="page/([0-9a-f]{16})/([^"]+)"', self.embed()["index.html"])
+        self.assertEqual(links, [(self.version, name) for name in ("chat.js", "lib/highlight.js", "lib/marked.js")])
+
     def test_both_forms_of_highlight_js_are_cut_to_the_kept_languages(self):
         for form in (version_9, version_10):
             self.highlight = form(["matlab", *KEPT, "zephir"])

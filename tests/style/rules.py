@@ -115,6 +115,24 @@ def check_addresses(tree):
                 yield Finding(path, number, "only .ci/run may refer to folders next to the checkout")
 
 
+# What would make markup or code of text, load something from elsewhere, or need a tool of npm.
+PAGE_FORBIDDEN = {
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc": "makes markup of text",
+    r"\beval\(|new Function|setTimeout\(['\"`]": "makes code of text",
+    r"""\bon\w+="|\bstyle="|<script(?![^>]*\bsrc=)""": "is inline, which the page's policy refuses",
+    r"""["'(](https?:)?//(?!www\.w3\.org/2000/svg")""": "is an address of another host",
+    r"""\bfrom ["'](?!\.{1,2}/)|\brequire\(""": "imports a package; files are imported by relative addresses",
+}
+
+
+def check_page(tree):
+    for path, text in tree.matching(r"server/page/.*\.(js|css|html)"):
+        for number, line in enumerate(text.split("\n"), start=1):
+            for pattern, reason in PAGE_FORBIDDEN.items():
+                if found := re.search(pattern, line):
+                    yield Finding(path, number, f"'{found[0]}' {reason}")
+
+
 def check_scripts(tree):
     for path, text in tree.matching(r"scripts/[^/]+|\.ci/[^/]+"):
         if re.search(r"\.\w+$", path.rsplit("/", 1)[1]):

@@ -18,6 +18,7 @@ CHECKS = [
     rules.check_shader_headers,
     rules.check_sizes,
     rules.check_addresses,
+    rules.check_page,
     rules.check_scripts,
     rules.check_first_screen,
     rules.check_prose,

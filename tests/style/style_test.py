@@ -220,6 +220,15 @@ class FilesAndFolders(unittest.TestCase):
         for text in ["a/home/b", "$root/home/x", "https://github.com/KhronosGroup/glslang", "core/home/a.hpp"]:
             self.assertEqual(broken(rules.check_addresses, {"scripts/a": text}), [], text)
 
+    def test_page(self):
+        good = ['import { h } from "./dom.js";', 'const namespace = "http://www.w3.org/2000/svg";', "element.textContent = text;",
+                '<script type="module" src="page/main.js"></script>', 'h("div", { onclick: run })']
+        self.assertEqual(broken(rules.check_page, {"server/page/a.js": "\n".join(good)}), [])
+        for bad in ["element.innerHTML = text;", "eval(text)", 'setTimeout("run()", 1)', 'import x from "x";', "require('x')",
+                    'fetch("https://example.org/")', "url(//example.org/a.png)", '<p style="color: red">', "<script>run()</script>", '<a onclick="x">']:
+            self.assertEqual(broken(rules.check_page, {"server/page/a.html": bad}), ["server/page/a.html:1"], bad)
+            self.assertEqual(broken(rules.check_page, {"server/a.html": bad}), [])
+
     def test_scripts(self):
         good = "#!/usr/bin/env bash\nset -euo pipefail\n"
         self.assertEqual(broken(rules.check_scripts, {"scripts/a": good}, {"scripts/a"}), [])
