@@ -85,7 +85,7 @@ uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape&
                                  const AttendMax& attend_max);
 /// Whether the decode path can write its output's halves itself.
 bool attention_writes_halves(const PlanTarget& target, const AttentionShape& shape);
-/// Whether attention_merge must follow (after a barrier).
+/// Whether attention_merge must follow.
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation);
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation);

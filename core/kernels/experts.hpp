@@ -10,7 +10,7 @@
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
 // is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
-// caller records, with barriers between: expert_router, or linear and expert_route; expert_group, where pairs
+// caller records: expert_router, or linear and expert_route; expert_group, where pairs
 // are grouped; expert_gate_up, or expert_linear for gate and up and gate_multiply; expert_down, or
 // expert_linear and expert_sum. Each takes one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {

@@ -164,7 +164,6 @@ void add_expert_linear_problem(Problems& problems, Layout layout) {
         std::vector<ExpertLinear> turns;
         for (const ExpertRouting& choice : take_choices(memory)) {
             const ExpertGroups groups{.range = memory.take(expert_group_bytes(1, chosen_experts))};
-            memory.recorder().barrier();
             expert_group(memory.library(), memory.recorder(), choice, groups);
             turns.push_back({.weights = stack,
                              .input = take_rows(memory, layout, 1, expert_outer),
@@ -326,10 +325,8 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
             const Attention& operation = turns[repetition % turns.size()];
             attention(library, recorder, operation);
-            if (!attention_needs_merge(library.target(), operation))
-                return;
-            recorder.barrier();
-            attention_merge(library, recorder, operation);
+            if (attention_needs_merge(library.target(), operation))
+                attention_merge(library, recorder, operation);
         };
     };
     const uint64_t keys = uint64_t{count} * (first_end + tokens) / 2; // of all rows together

@@ -33,7 +33,7 @@ public:
     /// that take turns on them read device memory.
     [[nodiscard]] uint32_t copies(uint64_t bytes) const;
 
-    /// Records work that precedes the problem. A barrier separates it from what take() fills.
+    /// Records work that precedes the problem.
     [[nodiscard]] vk::Recorder& recorder() { return recorder_; }
     [[nodiscard]] Library& library() { return *library_; }
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 // Rules of all operations. A call records one dispatch (linear, attention: up to a few) and declares the
-// ranges that it touches. It records no barrier: the caller separates dependent steps with
-// Recorder::barrier(). Sizes are checked against ranges before recording; a mismatch goes to
-// Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library are.
+// ranges that it touches, from which barriers follow. Sizes are checked against ranges before recording; a
+// mismatch goes to Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library
+// are.
 namespace etna::kernels {
 
 /// One row of a batch on the device, 24 bytes; mirrored by shaders/include/rows.h.

@@ -40,7 +40,7 @@ struct SampleResult {
 static_assert(sizeof(SampleResult) == 16 + 8 * candidates_max);
 
 /// Per output row of logits: log-sum-exp, the most likely candidates, and one drawn token. Two dispatches
-/// with a barrier between them that the caller records: sample_partial, barrier, sample_finish.
+/// that the caller records: sample_partial, sample_finish.
 struct Sample {
     Activations logits; ///< [count, vocabulary]
     uint32_t count = 0;

@@ -156,7 +156,6 @@ void add_sample_problem(Problems& problems) {
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
             sample_partial(library, recorder, operation);
-            recorder.barrier();
             sample_finish(library, recorder, operation);
         };
     };

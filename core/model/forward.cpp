@@ -22,7 +22,6 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     recorder.begin_region(fmt::format("layer {}", index));
     if (layer.altup) {
         record_predict(recording, *layer.altup);
-        recorder.barrier();
     }
     if (layer.mixer) {
         recorder.begin_region("attention");
@@ -34,24 +33,19 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
         recorder.end_region();
     }
     if (layer.altup) {
-        recorder.barrier();
         record_laurel(recording, *layer.altup);
     }
-    if (layer.mixer && layer.feed_forward)
-        recorder.barrier();
     if (layer.feed_forward) {
         recorder.begin_region("feed forward");
         std::visit([&](const auto& block) { record(recording, block); }, *layer.feed_forward);
         recorder.end_region();
     }
     if (layer.per_layer) {
-        recorder.barrier();
         recorder.begin_region("layer input");
         record(recording, *layer.per_layer);
         recorder.end_region();
     }
     if (layer.altup) {
-        recorder.barrier();
         record_correct(recording, *layer.altup);
     }
     recorder.end_region();
@@ -78,13 +72,11 @@ void record_logit_changes(const Recording& recording, const Decoder& decoder, ui
         kernels::soft_cap(
             library, recorder,
             {.values = logits, .count = count, .cap = decoder.logit_softcap, .scale = decoder.logit_scale});
-        recorder.barrier();
     }
     for (std::span<const uint32_t> ids = decoder.suppressed_tokens; !ids.empty();) {
         const std::size_t suppressed = std::min(ids.size(), kernels::suppress_ids_max);
         kernels::suppress(library, recorder,
                           {.logits = logits, .count = count, .ids = ids.first(suppressed)});
-        recorder.barrier();
         ids = ids.subspan(suppressed);
     }
 }
@@ -105,14 +97,12 @@ void record_head(const Recording& recording, const Decoder& decoder, const HeadR
                        .epsilon = decoder.epsilon,
                        .nan_probe = nan_probe,
                        .halves = rows.head.layout.arrangement == kernels::Arrangement::tiles});
-    recorder.barrier();
     kernels::linear(library, recorder,
                     {.weight = rows.head,
                      .input = activations.output_hidden,
                      .output = activations.logits,
                      .count = rows.count,
                      .path = kernels::RowPath::decode});
-    recorder.barrier();
     record_logit_changes(recording, decoder, rows.count);
     const kernels::Sample sample{.logits = activations.logits,
                                  .count = rows.count,
@@ -124,7 +114,6 @@ void record_head(const Recording& recording, const Decoder& decoder, const HeadR
                                  .nan_probes =
                                      activations.nan_probes.part(0, recording.step.rows * sizeof(uint32_t))};
     kernels::sample_partial(library, recorder, sample);
-    recorder.barrier();
     kernels::sample_finish(library, recorder, sample);
 }
 
@@ -150,7 +139,6 @@ void record_draft_input(const Recording& recording, const Decoder& decoder) {
                                      .columns = both.columns / 2,
                                      .stride = both.stride};
     norm(activations.residual, activations.hidden, decoder.output_norm);
-    recorder.barrier();
     norm(activations.hidden, right, head.hidden_norm);
     kernels::embed(library, recorder,
                    {.rows = {.infos = recording.step.next_infos, .first = 0, .count = recording.step.rows},
@@ -158,9 +146,7 @@ void record_draft_input(const Recording& recording, const Decoder& decoder) {
                     .table = head.embedding,
                     .output = activations.residual,
                     .scale = decoder.embedding_scale});
-    recorder.barrier();
     norm(activations.residual, left, head.embedding_norm);
-    recorder.barrier();
     record_halves(recording, both, reads_halves(head.projection));
 }
 
@@ -180,24 +166,17 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
                     .scale = decoder.embedding_scale,
                     .embedding_scale = decoder.embedding_input_scale});
     if (decoder.per_layer_inputs) {
-        recorder.barrier();
         record(recording, *decoder.per_layer_inputs);
     }
     if (decoder.stream_ends) // reads the embedding, as the inputs of layers do
         record_expand(recording, *decoder.stream_ends);
     for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
-        // the first layer reads its input after further barriers, but streams at once
-        if ((index > 0 || !decoder.per_layer_inputs || decoder.stream_ends) &&
-            !decoder.layers[index].is_parallel)
-            recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }
     if (step.output_rows == 0 && !step.returns_hidden)
         return;
-    recorder.barrier();
     if (decoder.stream_ends) {
         record_merge(recording, *decoder.stream_ends);
-        recorder.barrier();
     }
     recorder.begin_region("head");
     if (step.returns_hidden) {
@@ -230,16 +209,12 @@ void record_drafts(const Recording& recording, const Decoder& decoder) {
     const Step& step = recording.step;
     const DraftHead& head = *decoder.draft_head;
     vk::Recorder& recorder = recording.recorder;
-    if (step.output_rows == 0 || step.returns_hidden) // otherwise the head has a barrier after the last layer
-        recorder.barrier();
     recorder.begin_region("draft head");
     record_draft_input(recording, decoder);
     record_linear(recording, head.projection, recording.activations.draft_input,
                   recording.activations.residual, kernels::Store::replace);
-    recorder.barrier();
     record_layer(recording, head.layer, static_cast<uint32_t>(decoder.layers.size()));
     if (step.draft_rows > 0) {
-        recorder.barrier();
         record_head(recording, decoder,
                     {.norm = head.output_norm,
                      .head = head.head,

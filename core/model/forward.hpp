@@ -32,8 +32,7 @@ struct Layer {
     std::optional<Mixer> mixer;
     std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
-    bool is_parallel = false; ///< its mixer reads nothing that the layer before wrote last
-    std::optional<AltUpBlock> altup = std::nullopt; ///< around both blocks, in models with streams
+    std::optional<AltUpBlock> altup = std::nullopt;        ///< around both blocks, in models with streams
 };
 
 /// Predicts the token after the next one from a position's hidden state and its next token (multi-token
@@ -79,8 +78,7 @@ struct Decoder {
 /// Records one step: embed, layers, and for the output rows norm, head and sampling;
 /// with Step::returns_hidden, also the last norm of all rows into Activations::hidden. The head always takes
 /// the decode path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
-/// and "feed forward", and "head". Dependent steps are separated by barriers; there is none before the first
-/// and none after the last: the caller orders its own transfers.
+/// and "feed forward", and "head".
 void record_forward(const Recording& recording, const Decoder& decoder);
 
 /// Records the draft head of the step that record_forward() has just recorded; only copies of outputs may

@@ -24,8 +24,7 @@ namespace etna::runtime {
 
 class SharedDevice;
 
-/// Checks of every step, for tests: the validation layer, hazards between recorded commands, the engine's
-/// invariants. A finding fails the step.
+/// Checks of every step, for tests: the validation layer, the engine's invariants. A finding fails the step.
 enum class Checks : uint8_t { off, on };
 
 /// The process's only owner of Vulkan: opens the instance once, and shares each open device among all models,

@@ -13,8 +13,7 @@ namespace etna::vk {
 
 enum class Validation : uint8_t {
     off,
-    /// The Khronos layer must be installed; Instance::validation_messages() returns its messages. Recorders
-    /// check every step for hazards.
+    /// The Khronos layer must be installed; Instance::validation_messages() returns its messages.
     on,
 };
 

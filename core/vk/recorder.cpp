@@ -39,7 +39,7 @@ struct Recorder::Impl {
     std::unique_ptr<CommandBuffer::Impl> commands;
     RecorderOptions options;
     std::optional<Error> error;
-    HazardCheck hazards;
+    Hazards hazards; ///< since the last barrier
     std::vector<std::string> regions;
     bool has_unordered_work = false; ///< since the last barrier
     VkPipeline bound = VK_NULL_HANDLE;
@@ -55,7 +55,8 @@ struct Recorder::Impl {
 
     void global_barrier(VkPipelineStageFlags to_stages, VkAccessFlags to_access) const;
     bool check_dispatch(const Dispatch& dispatch, const Pipeline::Impl& pipeline);
-    bool check_hazards(std::string_view label, std::span<const Range> reads, std::span<const Range> writes);
+    void barrier();
+    void order(std::span<const Range> reads, std::span<const Range> writes);
     bool check_part(std::string_view step, const Buffer::Impl* part_of, uint64_t offset, uint64_t bytes);
     bool begin_timing(const std::string& label);
     void write_timestamp(uint32_t end) const;
@@ -94,18 +95,24 @@ bool Recorder::Impl::check_dispatch(const Dispatch& dispatch, const Pipeline::Im
                            limit));
         return false;
     }
-    return check_hazards(pipeline.label, dispatch.reads, dispatch.writes);
+    return true;
 }
 
-bool Recorder::Impl::check_hazards(std::string_view label, std::span<const Range> reads,
-                                   std::span<const Range> writes) {
-    if (device->instance->validation == Validation::on) {
-        if (auto checked = hazards.add(label, reads, writes); !checked) {
-            fail(std::move(checked).error());
-            return false;
-        }
-    }
-    return true;
+void Recorder::Impl::barrier() {
+    if (!has_unordered_work)
+        return;
+    has_unordered_work = false;
+    ++commands->barrier_count;
+    global_barrier(work_stages, work_access);
+    hazards.clear();
+}
+
+/// Records a barrier if the next step conflicts with one since the last, and adds it.
+void Recorder::Impl::order(std::span<const Range> reads, std::span<const Range> writes) {
+    if (hazards.conflict(reads, writes))
+        barrier();
+    hazards.add(reads, writes);
+    has_unordered_work = true;
 }
 
 bool Recorder::Impl::check_part(std::string_view step, const Buffer::Impl* part_of, uint64_t offset,
@@ -184,6 +191,7 @@ void Recorder::dispatch(const Dispatch& dispatch) {
     const Pipeline::Impl& pipeline = *dispatch.pipeline.impl_;
     if (impl_->error || !impl_->check_dispatch(dispatch, pipeline))
         return;
+    impl_->order(dispatch.reads, dispatch.writes);
     if (impl_->options.timestamps && !impl_->begin_timing(pipeline.label))
         return;
     const VolkDeviceTable& functions = impl_->functions();
@@ -199,18 +207,11 @@ void Recorder::dispatch(const Dispatch& dispatch) {
     if (impl_->options.timestamps)
         impl_->write_timestamp(1);
     ++impl_->commands->dispatch_count;
-    impl_->has_unordered_work = true;
 }
 
 void Recorder::barrier() {
-    if (impl_->error || !impl_->has_unordered_work)
-        return;
-    impl_->has_unordered_work = false;
-    const uint32_t number = impl_->commands->barrier_count++;
-    if (impl_->options.omitted_barrier == number)
-        return;
-    impl_->global_barrier(work_stages, work_access);
-    impl_->hazards.barrier();
+    if (!impl_->error)
+        impl_->barrier();
 }
 
 void Recorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
@@ -226,11 +227,9 @@ void Recorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, 
         return impl_->refuse(
             fmt::format("copy within buffer `{}` between parts that overlap", source->label));
     }
-    if (!impl_->check_hazards("copy", {&read, 1}, {&write, 1}))
-        return;
+    impl_->order({&read, 1}, {&write, 1});
     const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
     impl_->functions().vkCmdCopyBuffer(impl_->buffer(), source->handle, target->handle, 1, &region);
-    impl_->has_unordered_work = true;
 }
 
 void Recorder::fill(const Buffer& buffer, uint64_t offset, uint64_t bytes, uint32_t word) {
@@ -243,10 +242,8 @@ void Recorder::fill(const Buffer& buffer, uint64_t offset, uint64_t bytes, uint3
                         offset, target->label));
     }
     const Range write = buffer.range(offset, bytes);
-    if (!impl_->check_hazards("fill", {}, {&write, 1}))
-        return;
+    impl_->order({}, {&write, 1});
     impl_->functions().vkCmdFillBuffer(impl_->buffer(), target->handle, offset, bytes, word);
-    impl_->has_unordered_work = true;
 }
 
 void Recorder::begin_region(std::string_view label) {

@@ -17,8 +17,8 @@ namespace etna::vk {
 
 class Device;
 
-/// One compute dispatch. `reads` and `writes` list every range that the shader may access: synchronization
-/// validation cannot track buffer addresses, so the hazard check relies on these declarations.
+/// One compute dispatch. `reads` and `writes` list every range that the shader may access: barriers follow
+/// from them.
 struct Dispatch {
     const Pipeline& pipeline;
     ByteView push_constants = {};
@@ -47,8 +47,6 @@ private:
 };
 
 struct RecorderOptions {
-    /// Index of a barrier to omit (from 0); for tests of the hazard check.
-    std::optional<uint32_t> omitted_barrier = {};
     /// Record timestamps around every dispatch; Device::timings() returns them after the submission has
     /// completed.
     bool timestamps = false;
@@ -58,10 +56,8 @@ struct RecorderOptions {
 
 /// Records one command buffer. The first error sticks and is returned by finish(), so that a forward pass
 /// reads as a list of steps. The command buffer starts with a barrier that orders it after all earlier
-/// submissions.
-///
-/// With Validation::on, two accesses since the last barrier() whose ranges overlap, at least one of them a
-/// write, are an error (internal) that names both labels and the ranges.
+/// submissions. A step (dispatch, copy, fill) that conflicts with one since the last barrier gets a barrier
+/// before it: their ranges overlap, and one of them is written. Steps without a conflict run side by side.
 class Recorder {
 public:
     static Result<Recorder> create(Device& device, const RecorderOptions& options = {});
@@ -72,8 +68,8 @@ public:
 
     void dispatch(const Dispatch& dispatch);
 
-    /// Makes all earlier writes visible to all later commands (compute and transfer). Records nothing if
-    /// there is no command since the last one.
+    /// Separates all earlier steps from all later ones, also without a conflict; for measurements. Records
+    /// nothing if there is no step since the last barrier.
     void barrier();
 
     /// Ranges must lie inside the buffers, else the recorder's error is invalid_argument.

@@ -213,7 +213,6 @@ void add_expert_gate_up(Cases& cases, Layout layout, uint32_t rows) {
                      .tile_pairs = expert_tile_pairs(choice.pairs(), choice.count, layout.arrangement)};
              }
              expert_gate_up(library, recorder, operation);
-             recorder.barrier();
              operation.kind = Gate::clamped_silu;
              operation.biases = GateBiases{.gate = space.take(),
                                            .up = space.take(),
@@ -234,7 +233,6 @@ void add_expert_down(Cases& cases, Layout layout) {
                              .output = activations(space, width),
                              .choice = choice};
                          expert_down(library, recorder, operation);
-                         recorder.barrier();
                          operation.bias = space.take();
                          expert_down(library, recorder, operation);
                      }});
@@ -331,7 +329,6 @@ void add_experts(Cases& cases) {
              Space space;
              const ExpertRouting choice = expert_choice(space, 1);
              expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
-             recorder.barrier();
              Matrix router = matrix(space, {}, choice.count);
              if (expert_router_usable(library.target(), router)) {
                  for (const uint32_t rows : {1U, 2U, 4U}) {
@@ -341,14 +338,12 @@ void add_experts(Cases& cases) {
                                     .router = activations(space, choice.count),
                                     .choice = expert_choice(space, rows),
                                     .counters = space.take()});
-                     recorder.barrier();
                  }
              }
              expert_group(library, recorder, choice, {.range = space.take()});
              ExpertSum sum{
                  .input = activations(space, width), .output = activations(space, width), .choice = choice};
              expert_sum(library, recorder, sum);
-             recorder.barrier();
              sum.bias = space.take();
              expert_sum(library, recorder, sum);
          }});
@@ -421,12 +416,10 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, b
                          for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
                              operation.path = path;
                              attention(library, recorder, operation);
-                             recorder.barrier();
                          }
                          operation.halves = attention_writes_halves(library.target(), operation.shape());
                          if (operation.halves) {
                              attention(library, recorder, operation);
-                             recorder.barrier();
                          }
                          attention_merge(library, recorder, operation);
                      }});
@@ -467,11 +460,9 @@ void add_latents(Cases& cases, CacheFormat format, uint32_t q_heads) {
                                        .q_heads = q_heads,
                                        .unrotated = unrotated,
                                        .rotated = rotated});
-                         recorder.barrier();
                          for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
                              operation.path = path;
                              attention(library, recorder, operation);
-                             recorder.barrier();
                          }
                          attention_merge(library, recorder, operation);
                      }});
@@ -628,7 +619,6 @@ void add_altup(Cases& cases) {
                                                .norm = space.take(),
                                                .coefficients = space.take()};
                          altup_predict(library, recorder, operation);
-                         recorder.barrier();
                          altup_correct(library, recorder, operation, space.take(), activations(space, width));
                      }});
     cases.push_back({"match_rms", [](Library& library, vk::Recorder& recorder) {
@@ -656,7 +646,6 @@ void add_sample(Cases& cases) {
                                                 .partials = space.take(),
                                                 .results = space.take()};
                          sample_partial(library, recorder, operation);
-                         recorder.barrier();
                          sample_finish(library, recorder, operation);
                      }});
 }

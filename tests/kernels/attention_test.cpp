@@ -223,7 +223,6 @@ private:
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             attention(library, recorder, operation);
             if (attention_needs_merge(library.target(), operation)) {
-                recorder.barrier();
                 attention_merge(library, recorder, operation);
             }
         });

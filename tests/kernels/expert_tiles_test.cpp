@@ -165,10 +165,8 @@ private:
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             if (one_.grouped) {
                 expert_group(library, recorder, mixture.made.choice, mixture.made.groups);
-                recorder.barrier();
             }
             expert_gate_up(library, recorder, operation);
-            recorder.barrier();
             expert_gate_up(library, recorder, operation);
         });
         if (halves)
@@ -296,7 +294,6 @@ void check_plain(const kernels::LibraryOptions& options, kernels::Format format,
     const auto output = unset_rows(device, pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         expert_group(library, recorder, mixture.made.choice, mixture.made.groups);
-        recorder.barrier();
         expert_linear(library, recorder,
                       {.weights = stack.device,
                        .input = input,
@@ -433,7 +430,6 @@ TEST_CASE("a pair's gate and up have the same bits whatever the other pairs are,
                     .groups = grouped ? std::optional(made.groups) : std::nullopt};
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                     expert_group(library, recorder, made.choice, made.groups);
-                    recorder.barrier();
                     expert_gate_up(library, recorder, operation);
                 });
                 const std::vector<float> y = device.download_rows(output);

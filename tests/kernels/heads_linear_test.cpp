@@ -116,7 +116,6 @@ public:
                         .bias = matrix.bias,
                         .norm = input_.norm});
             }
-            recorder.barrier();
             rotary_store(library, recorder, heads_);
         });
         return result();

@@ -38,7 +38,6 @@ Answer sample(kernels::PlanFamily family, const std::vector<float>& logits, uint
                                         .partials = partials,
                                         .results = results};
         sample_partial(library, recorder, operation);
-        recorder.barrier();
         sample_finish(library, recorder, operation);
     });
     return {device.download<kernels::SampleResult>(results), device.download<uint32_t>(slots)};

@@ -1,4 +1,3 @@
-#include "core/vk/hazards.hpp"
 #include "core/vk/recorder.hpp"
 #include "tests/vk/shaders.hpp"
 
@@ -72,19 +71,17 @@ TEST_CASE("scale_add computes through addresses in push constants") {
     }
 }
 
-TEST_CASE("thousands of dispatches with barriers between see each other's writes") {
+TEST_CASE("thousands of dispatches see each other's writes") {
     const RecorderFixture f;
     write_words(f.device, f.a, counting(5, 1000));
     auto recorder = f.recorder();
     for (int i = 0; i < 1500; ++i) {
         add_one(recorder, f.pipeline, f.a.range(), f.b.range());
-        recorder.barrier();
         add_one(recorder, f.pipeline, f.b.range(), f.a.range());
-        recorder.barrier();
     }
     auto commands = must(recorder.finish());
     CHECK(commands.dispatch_count() == 3000);
-    CHECK(commands.barrier_count() == 3000);
+    CHECK(commands.barrier_count() == 2999);
     must(f.device.wait(must(f.device.submit(std::move(commands)))));
     CHECK(read_words(f.device, f.a, 1000) == counting(5 + 3000, 1000));
 }
@@ -161,30 +158,32 @@ TEST_CASE("regions nest and are optional for nothing but captures") {
     CHECK(error_of(closed).kind == ErrorKind::internal);
 }
 
-TEST_CASE("a missing barrier is an error that names both steps") {
+TEST_CASE("a step that conflicts with an earlier one gets a barrier, and others get none") {
     const RecorderFixture f;
-    const auto record = [&](std::optional<uint32_t> omitted) {
-        auto recorder = f.recorder({.omitted_barrier = omitted});
-        recorder.fill(f.a, 0, 4000, 1);
-        recorder.barrier();
-        add_one(recorder, f.pipeline, f.a.range(), f.b.range());
-        recorder.barrier();
-        recorder.copy(f.b, 0, f.a, 0, 4000);
-        return recorder.finish();
+    const auto barriers = [&](const auto& record) {
+        auto recorder = f.recorder();
+        record(recorder);
+        const auto commands = recorder.finish();
+        REQUIRE(commands);
+        return commands->barrier_count();
     };
-    const auto whole = record(std::nullopt);
-    REQUIRE(whole);
-    CHECK(whole->barrier_count() == 2);
-    const auto first = record(0);
-    REQUIRE_FALSE(first);
-    CHECK(first.error().kind == ErrorKind::internal);
-    CHECK(first.error().message.find("no barrier between `fill`, which writes") == 0);
-    CHECK(first.error().message.find("and `add_one`, which reads") != std::string::npos);
-    const auto second = record(1);
-    REQUIRE_FALSE(second);
-    CHECK(second.error().message.find("no barrier between `add_one`, which writes") == 0);
-    CHECK(second.error().message.find("and `copy`, which reads") != std::string::npos);
-    CHECK(record(2)); // no such barrier exists
+    CHECK(barriers([&](vk::Recorder& recorder) {
+              recorder.fill(f.a, 0, 4000, 1);
+              add_one(recorder, f.pipeline, f.a.range(), f.b.range()); // reads what the fill wrote
+              recorder.copy(f.b, 0, f.a, 0, 4000);                     // writes what the dispatch read
+          }) == 2);
+    CHECK(barriers([&](vk::Recorder& recorder) {
+              recorder.fill(f.a, 0, 2000, 1);
+              recorder.fill(f.a, 2000, 2000, 2);
+              recorder.fill(f.b, 0, 4000, 3);
+          }) == 0);
+    CHECK(barriers([&](vk::Recorder& recorder) {
+              recorder.barrier(); // there is nothing to separate
+              recorder.fill(f.a, 0, 4000, 1);
+              recorder.barrier();
+              recorder.barrier();
+              recorder.fill(f.b, 0, 4000, 1);
+          }) == 1);
 }
 
 TEST_CASE("copies and fills outside a buffer, or of odd parts, are errors") {

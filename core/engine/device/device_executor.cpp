@@ -274,9 +274,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits, options.compile_progress));
-    return std::unique_ptr<Executor>(std::make_unique<DeviceExecutor>(
-        file.name(), plan.limits, std::move(model), std::move(ring),
-        vk::RecorderOptions{.omitted_barrier = {}, .timestamps = options.timestamps}));
+    return std::unique_ptr<Executor>(
+        std::make_unique<DeviceExecutor>(file.name(), plan.limits, std::move(model), std::move(ring),
+                                         vk::RecorderOptions{.timestamps = options.timestamps}));
 }
 
 } // namespace etna::engine

@@ -176,16 +176,12 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     recorder.copy(transfer.upload, 0, input_buffer_, 0, shape_.input_bytes);
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
-    recorder.barrier();
     const model::Recording recording{.library = *library_,
                                      .recorder = recorder,
                                      .activations = workspace_.activations(),
                                      .states = states_,
                                      .step = shape_.step};
     model_.record(recording);
-    if (shape_.step.returns_hidden &&
-        shape_.step.output_rows == 0) // otherwise the head has a barrier after its norm
-        recorder.barrier();
     copy_values(recorder, transfer);
     if (shape_.runs_draft_head)
         model_.record_drafts(recording);

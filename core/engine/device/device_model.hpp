@@ -50,7 +50,7 @@ public:
     const StepShape& pack(const Batch& batch, const Transfer& transfer);
 
     /// Records the packed step: upload, copies of pages and states, forward pass, logits and hidden states to
-    /// the host. Errors: internal (a missing barrier, with Validation::on), out_of_memory.
+    /// the host. Errors: internal, out_of_memory.
     Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
                                      const vk::RecorderOptions& options);
 

@@ -140,7 +140,6 @@ void pose_delta_net(Trial& trial, const KernelUse&) {
     for (const SequenceInfo& step : steps) {
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = row_count};
         delta_net(trial.library(), trial.recorder(), operation);
-        trial.recorder().barrier();
     }
     expect_delta(trial, inputs, operation.output, operation.states.states);
 }
@@ -178,7 +177,6 @@ void pose_convolution(Trial& trial, ConvolutionKind kind) {
                                 .flags = commit_rows};
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = rows};
         short_convolution(trial.library(), trial.recorder(), operation);
-        trial.recorder().barrier();
     }
     const auto part = [&](uint32_t row, uint32_t which, uint32_t c) -> double {
         return x[std::size_t{row} * columns + std::size_t{which} * channels + c];

@@ -118,7 +118,6 @@ void pose_mamba2(Trial& trial, const KernelUse&) {
     for (const SequenceInfo& step : steps) {
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = mamba_rows};
         mamba2(trial.library(), trial.recorder(), operation);
-        trial.recorder().barrier();
     }
     expect_mamba(trial, inputs, operation.output, operation.states.states);
 }

@@ -63,7 +63,6 @@ Decoder assemble_falcon_h1(const Config& config, const Weights& weights) {
         layers.push_back(decoder.layers[block]);
         std::get<AttentionBlock>(*layers.back().mixer).norm.is_shared = true;
         layers.push_back(others.layers[block]);
-        layers.back().is_parallel = true;
     }
     decoder.layers = std::move(layers);
     return decoder;

@@ -112,7 +112,6 @@ void record_expand(const Recording& recording, const StreamEnds& ends) {
                   }));
     for (uint32_t i = 0; i < count; ++i)
         record_linear(recording, ends.expand[i], residual, stream_of(recording, i), kernels::Store::replace);
-    recording.recorder.barrier();
     for (uint32_t i = 0; i < count; ++i) {
         kernels::match_rms(recording.library, recording.recorder,
                            {.input = stream_of(recording, i),
@@ -128,11 +127,8 @@ void record_merge(const Recording& recording, const StreamEnds& ends) {
     const auto count = static_cast<uint32_t>(ends.merge.size());
     for (uint32_t i = 0; i < count; ++i) {
         const kernels::Activations stream = stream_of(recording, i);
-        if (i > 0)
-            recording.recorder.barrier();
         record_halves(recording, stream, reads_halves(ends.merge[i]));
         record_linear(recording, ends.merge[i], stream, activations.hidden, kernels::Store::replace);
-        recording.recorder.barrier();
         kernels::match_rms(recording.library, recording.recorder,
                            {.input = activations.hidden,
                             .target = activations.prediction, // stream 0
@@ -159,12 +155,9 @@ void record_laurel(const Recording& recording, const AltUpBlock& block) {
     kernels::rms_norm(recording.library, recorder,
                       norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
                               activations.residual, kernels::Store::add));
-    recorder.barrier();
     record_linear(recording, block.left, hidden, activations.laurel, kernels::Store::replace);
-    recorder.barrier();
     record_halves(recording, activations.laurel, reads_halves(block.right));
     record_linear(recording, block.right, activations.laurel, hidden, kernels::Store::replace);
-    recorder.barrier();
     kernels::RmsNorm output = norm_of(recording, hidden, block.laurel_norm, block.epsilon,
                                       activations.residual, kernels::Store::add);
     output.factor = 1 / std::numbers::sqrt2_v<float>;
@@ -179,11 +172,8 @@ void record_correct(const Recording& recording, const AltUpBlock& block) {
     kernels::altup_correct(recording.library, recorder,
                            altup_of(recording, block, block.correction_coefficients), block.output_scale,
                            hidden);
-    recorder.barrier();
     record_layer_input(recording, block.per_layer, hidden);
-    recorder.barrier();
     record_linear(recording, down.weights, activations.per_layer_gate, hidden, kernels::Store::replace);
-    recorder.barrier();
     for (uint32_t i = 0; i + 1 < block.streams; ++i) {
         kernels::rms_norm(recording.library, recorder,
                           norm_of(recording, hidden, *down.post_norm.weight, down.post_norm.epsilon,

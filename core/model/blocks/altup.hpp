@@ -54,7 +54,7 @@ void declare_altup(TensorTable& table, const Config& config, uint32_t layer);
 StreamEnds stream_ends(const Weights& weights, const Config& config);
 AltUpBlock altup_block(const Weights& weights, const Config& config, uint32_t layer);
 
-// The steps, separated by barriers; none before the first or after the last.
+// The steps.
 void record_expand(const Recording& recording, const StreamEnds& ends);
 void record_merge(const Recording& recording, const StreamEnds& ends);
 void record_predict(const Recording& recording, const AltUpBlock& block);

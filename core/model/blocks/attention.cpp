@@ -104,7 +104,7 @@ void record_fused_heads(const Recording& recording, const AttentionBlock& block,
     }
 }
 
-/// Norm and projections of the block's input; with a barrier between, rotation and store of the heads.
+/// Norm and projections of the block's input, rotation and store of the heads.
 void record_heads_input(const Recording& recording, const AttentionBlock& block,
                         const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
@@ -129,7 +129,6 @@ void record_heads_input(const Recording& recording, const AttentionBlock& block,
         record_projections(recording, range, block.norm,
                            is_fused ? all.subspan(3) : all); // q, k, v are first
     }
-    recording.recorder.barrier();
     const RowRange rows = rows_outside(recording.step, block.is_heads_fused);
     kernels::rotary_store(recording.library, recording.recorder,
                           rotary_of(recording, block, cache, rows.first, rows.count));
@@ -174,7 +173,6 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
                             .count = recording.step.rows,
                             .kind = kernels::Gate::sigmoid,
                             .halves = reads_halves(block.output.weights)});
-    recording.recorder.barrier();
     record_output(recording, block.output, activations.attention_gate);
 }
 
@@ -265,13 +263,10 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
 }
 
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
-    vk::Recorder& recorder = recording.recorder;
     record_heads_input(recording, block, cache);
-    recorder.barrier();
     record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
         return attention_of(recording, block, cache, range, attend_max);
     });
-    recorder.barrier();
     record_heads_output(recording, block, cache);
 }
 

@@ -69,7 +69,7 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 /// The block over tensors that declare_attention() declared.
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Its steps are separated by barriers; none before the first or after the last.
+/// Records the block.
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache);
 
 } // namespace etna::model

@@ -13,10 +13,9 @@ uint64_t partial_bytes_of(const Recording& recording, const kernels::Attention& 
 }
 
 /// Attention of rows of one kind, and the merge of their KV splits, in passes of as many rows as have room
-/// for their partials in the scratch buffer, at least one. `has_partials`: an earlier pass wrote and read
-/// that buffer; set if these do.
+/// for their partials in the scratch buffer, at least one.
 void record_range(const Recording& recording, const RowRange& range, const kernels::AttendMax& attend_max,
-                  const AttentionOf& attention_of, bool& has_partials) {
+                  const AttentionOf& attention_of) {
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
     const uint64_t row_bytes = partial_bytes_of(recording, attention_of(range, attend_max));
@@ -28,14 +27,9 @@ void record_range(const Recording& recording, const RowRange& range, const kerne
         pass.first += done;
         pass.count = std::min(rows, range.count - done);
         const kernels::Attention operation = attention_of(pass, attend_max);
-        if (row_bytes > 0 && has_partials)
-            recorder.barrier(); // the previous pass has read the partials
-        has_partials = has_partials || row_bytes > 0;
         kernels::attention(library, recorder, operation);
-        if (!kernels::attention_needs_merge(library.target(), operation))
-            continue;
-        recorder.barrier();
-        kernels::attention_merge(library, recorder, operation);
+        if (kernels::attention_needs_merge(library.target(), operation))
+            kernels::attention_merge(library, recorder, operation);
     }
 }
 
@@ -44,11 +38,10 @@ void record_range(const Recording& recording, const RowRange& range, const kerne
 void record_scores(const Recording& recording, uint32_t group, const AttentionOf& attention_of) {
     const std::span<const RowRange> ranges = recording.step.row_ranges;
     const auto& attend_max = recording.step.groups[group].attend_max;
-    bool has_partials = false;
     for (const kernels::RowPath path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
         for (std::size_t i = 0; i < ranges.size(); ++i) {
             if (ranges[i].path == path)
-                record_range(recording, ranges[i], attend_max[i], attention_of, has_partials);
+                record_range(recording, ranges[i], attend_max[i], attention_of);
         }
     }
 }

@@ -12,8 +12,8 @@ namespace etna::model {
 using AttentionOf =
     std::function<kernels::Attention(const RowRange& range, const kernels::AttendMax& attend_max)>;
 
-/// Records the attention of all row ranges over the cache of a group, with the barriers between passes and
-/// merges. On GPUs the prefill rows run between the same barriers as the first pass of decode rows.
+/// Records the attention of all row ranges over the cache of a group. The prefill rows come first: on GPUs
+/// they run beside the first pass of decode rows.
 void record_scores(const Recording& recording, uint32_t group, const AttentionOf& attention_of);
 
 } // namespace etna::model

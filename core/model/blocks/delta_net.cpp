@@ -104,7 +104,6 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
     vk::Recorder& recorder = recording.recorder;
 
     record_input(recording, block);
-    recorder.barrier();
     kernels::short_convolution(library, recorder,
                                {.sequences = step.sequences,
                                 .input = activations.delta_input,
@@ -112,7 +111,6 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
                                 .weight = block.convolution,
                                 .ring = state.ring,
                                 .width = block.convolution_width});
-    recorder.barrier();
     kernels::delta_net(library, recorder,
                        {.sequences = step.sequences,
                         .shape = block.shape,
@@ -124,7 +122,6 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
                         .states = state.delta,
                         .output = activations.delta_output,
                         .length_epsilon = length_epsilon});
-    recorder.barrier();
     kernels::gated_rms_norm(library, recorder,
                             {.values = activations.delta_output,
                              .gate = activations.delta_gate,
@@ -132,7 +129,6 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
                              .head_dim = block.shape.value_dim,
                              .count = step.rows,
                              .epsilon = block.epsilon});
-    recorder.barrier();
     record_halves(recording, activations.delta_output, reads_halves(block.output.weights));
     record_output(recording, block.output, activations.delta_output);
 }

@@ -43,8 +43,7 @@ void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer)
 /// The block over tensors that declare_delta_net() declared.
 DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block over the sequences of the step. Its steps are separated by barriers; none before the
-/// first or after the last.
+/// Records the block over the sequences of the step.
 void record(const Recording& recording, const DeltaNetBlock& block, const DeltaNetState& state);
 
 } // namespace etna::model

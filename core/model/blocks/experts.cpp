@@ -105,7 +105,6 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    bool has_others = false;
     for (const RowRange& range : recording.step.row_ranges) {
         if (routes_at_once(recording, block, range)) {
             kernels::expert_router(library, recorder,
@@ -128,11 +127,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
                          .path = range.path,
                          .bias = block.router.bias,
                          .factors = block.router.factors});
-        has_others = has_others || range.count > 0;
     }
-    recorder.barrier();
-    if (!has_others)
-        return;
     for (const RowRange& range : recording.step.row_ranges) {
         if (routes_at_once(recording, block, range))
             continue;
@@ -141,7 +136,6 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
                                .choice = choice.part(range.first, range.count),
                                .rule = block.rule});
     }
-    recorder.barrier();
 }
 
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block) {
@@ -199,7 +193,6 @@ void record_inner(const Recording& recording, const ExpertsBlock& block,
         linear.output = activations.expert_up;
         kernels::expert_linear(library, recorder, linear);
     }
-    recorder.barrier();
     kernels::gate_multiply(library, recorder,
                            {.gate = activations.expert_gate,
                             .up = block.gate ? activations.expert_up : activations.expert_gate,
@@ -242,7 +235,6 @@ void record_sum(const Recording& recording, const ExpertsBlock& block,
                             .reads = kernels::ExpertInput::pair,
                             .choice = choice,
                             .groups = groups});
-    recorder.barrier();
     for (const RowRange& range : recording.step.row_ranges) {
         if (sums_at_once(block, range))
             continue;
@@ -265,16 +257,9 @@ void record(const Recording& recording, const ExpertsBlock& block) {
     if (block.shared)
         record_shared_product(recording, *block.shared);
     const auto groups = record_groups(recording, block);
-    if (groups)
-        recording.recorder.barrier();
     record_inner(recording, block, groups);
-    recording.recorder.barrier();
-    if (block.shared) {
+    if (block.shared)
         record_shared_output(recording, *block.shared);
-        const auto adds_now = [&](const RowRange& range) { return sums_at_once(block, range); };
-        if (std::ranges::any_of(recording.step.row_ranges, adds_now)) // to the residual too
-            recording.recorder.barrier();
-    }
     record_sum(recording, block, groups, recording.activations.residual, kernels::Store::add);
 }
 

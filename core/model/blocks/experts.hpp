@@ -48,9 +48,8 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
 /// Whether decode rows of gate or up read the halves of h.
 bool reads_halves(const ExpertsBlock& block);
 
-// The steps of the block without its norm and its shared expert. No barriers before the first dispatch of a
-// function, or after the last but for record_routing().
-/// Records the choices of the router for all rows of its input, and a barrier.
+// The steps of the block without its norm and its shared expert.
+/// Records the choices of the router for all rows of its input.
 void record_routing(const Recording& recording, const ExpertsBlock& block, const kernels::Activations& input);
 /// Records the groups that the step's pairs need; empty if they need none: matrices in tiles and few rows.
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block);
@@ -63,7 +62,7 @@ void record_sum(const Recording& recording, const ExpertsBlock& block,
                 const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
                 kernels::Store store);
 
-/// Records the block. Its steps are separated by barriers; none before the first or after the last.
+/// Records the block.
 void record(const Recording& recording, const ExpertsBlock& block);
 
 } // namespace etna::model

@@ -109,16 +109,13 @@ kernels::Activations record_product(const Recording& recording, const FeedForwar
 void record(const Recording& recording, const FeedForwardBlock& block) {
     record_norm(recording, block.norm, reads_halves(block));
     record_gate_and_up(recording, block);
-    recording.recorder.barrier();
     if (block.gate_deviations) {
         kernels::statistical_top_k(recording.library, recording.recorder,
                                    {.values = narrowed(recording.activations.gate, block.up.weight.rows),
                                     .count = recording.step.rows,
                                     .deviations = *block.gate_deviations});
-        recording.recorder.barrier();
     }
     const kernels::Activations product = record_product(recording, block);
-    recording.recorder.barrier();
     record_output(recording, block.down, product);
 }
 

@@ -42,13 +42,13 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
 /// Whether decode rows of gate or up read the halves of h.
 bool reads_halves(const FeedForwardBlock& block);
 
-// The steps of the block between its norm and its last matrix, each without barriers inside.
+// The steps of the block between its norm and its last matrix.
 /// Records gate and up of Activations::hidden; of fused decode rows their product.
 void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block);
 /// Records the product of gate and up, and returns it: the input of the last matrix.
 kernels::Activations record_product(const Recording& recording, const FeedForwardBlock& block);
 
-/// Records the block. Its steps are separated by barriers; none before the first or after the last.
+/// Records the block.
 void record(const Recording& recording, const FeedForwardBlock& block);
 
 } // namespace etna::model

@@ -23,7 +23,6 @@ void record_queries(const Recording& recording, const LatentAttentionBlock& bloc
         {{first, narrow ? activations.latent_query_input : activations.latent_queries},
          {block.kv, activations.k}}};
     record_projections(recording, block.norm, projections);
-    recorder.barrier();
     if (!narrow)
         return;
     kernels::rms_norm(recording.library, recorder,
@@ -34,10 +33,8 @@ void record_queries(const Recording& recording, const LatentAttentionBlock& bloc
                        .indices = std::nullopt,
                        .epsilon = block.epsilon,
                        .halves = reads_halves(block.q)});
-    recorder.barrier();
     record_linear(recording, block.q, activations.latent_query_input, activations.latent_queries,
                   kernels::Store::replace);
-    recorder.barrier();
 }
 
 /// The heads that attend to latents, and the step's keys in the cache.
@@ -54,7 +51,6 @@ void record_keys(const Recording& recording, const LatentAttentionBlock& block,
                    .columns = shape.unrotated},
          .output = {.rows = activations.q, .head_dim = cache.head_dim, .columns = shape.rank},
          .count = recording.step.rows});
-    recording.recorder.barrier();
     kernels::latent_store(recording.library, recording.recorder,
                           {.rows = rows_of(inputs, 0, recording.step.rows),
                            .q = activations.latent_queries,
@@ -83,7 +79,6 @@ void record_values(const Recording& recording, const LatentAttentionBlock& block
                     .head_dim = shape.value_dim,
                     .columns = shape.value_dim},
          .count = recording.step.rows});
-    recording.recorder.barrier();
     record_halves(recording, activations.latent_output, reads_halves(block.output.weights));
     record_output(recording, block.output, activations.latent_output);
 }
@@ -138,11 +133,9 @@ LatentAttentionBlock latent_attention_block(const Weights& weights, const Config
 
 void record(const Recording& recording, const LatentAttentionBlock& block, const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
-    vk::Recorder& recorder = recording.recorder;
     const GroupInputs& inputs = recording.step.groups[block.group];
     record_queries(recording, block);
     record_keys(recording, block, cache);
-    recorder.barrier();
     record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
         return kernels::Attention{.rows = rows_of(inputs, range.first, range.count),
                                   .q = activations.q,
@@ -156,7 +149,6 @@ void record(const Recording& recording, const LatentAttentionBlock& block, const
                                   .partials = activations.attention_partials,
                                   .counters = activations.attention_counters};
     });
-    recorder.barrier();
     record_values(recording, block);
 }
 

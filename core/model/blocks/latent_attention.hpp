@@ -51,7 +51,7 @@ void declare_latent_attention(TensorTable& table, const Config& config, uint32_t
 /// The block over tensors that declare_latent_attention() declared.
 LatentAttentionBlock latent_attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Its steps are separated by barriers; none before the first or after the last.
+/// Records the block.
 void record(const Recording& recording, const LatentAttentionBlock& block, const kernels::LayerCache& cache);
 
 } // namespace etna::model

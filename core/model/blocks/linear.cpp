@@ -123,7 +123,6 @@ bool prompts_read_halves(const Recording& recording) {
 
 void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
                    bool decode_rows_have_them) {
-    bool has_rows = false;
     for (const RowRange& range : recording.step.row_ranges) {
         const bool are_missing =
             range.path == kernels::RowPath::decode ? !decode_rows_have_them : prompts_read_halves(recording);
@@ -131,10 +130,7 @@ void record_halves(const Recording& recording, const kernels::Activations& input
             continue;
         kernels::halve(recording.library, recording.recorder,
                        {.rows = input, .first = range.first, .count = range.count});
-        has_rows = true;
     }
-    if (has_rows)
-        recording.recorder.barrier();
 }
 
 RowRange rows_outside(const Step& step, bool decode_is_fused) {
@@ -165,7 +161,6 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
          .subtracts_mean = norm.subtracts_mean,
          .bias = norm.bias,
          .replaces_input = norm.replaces_residual});
-    recording.recorder.barrier();
 }
 
 void record_output(const Recording& recording, const OutputMatrix& output,
@@ -174,7 +169,6 @@ void record_output(const Recording& recording, const OutputMatrix& output,
     const auto& [weights, post_norm, next_norm] = output;
     if (post_norm.weight) {
         record_linear(recording, weights, input, activations.hidden, kernels::Store::replace);
-        recording.recorder.barrier();
         kernels::rms_norm(recording.library, recording.recorder,
                           {.input = activations.hidden,
                            .output = activations.residual,

@@ -17,8 +17,7 @@ struct LinearWeights {
     kernels::OperandPrecision factors = kernels::OperandPrecision::f16_allowed;
 };
 
-/// Records output (=|+=) W input for every row range of the step, each on its path, without barriers in
-/// between.
+/// Records output (=|+=) W input for every row range of the step, each on its path.
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
@@ -38,8 +37,7 @@ inline bool reads_halves(const LinearWeights& weights) {
 /// Whether prefill rows read halves too (kernels::prompts_read_halves).
 bool prompts_read_halves(const Recording& recording);
 
-/// Records the halves of the step's rows that read them, and a barrier, if `requested`. The rows must be
-/// visible.
+/// Records the halves of the step's rows that read them, if `requested`.
 void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
                    bool decode_rows_have_them = false);
 
@@ -59,7 +57,7 @@ struct InputNorm {
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
 RowRange rows_outside(const Step& step, bool decode_is_fused);
 
-/// Records Activations::hidden = rms_norm(residual), with its halves if requested, and a barrier; nothing for
+/// Records Activations::hidden = rms_norm(residual), with its halves if requested; nothing for
 /// rows whose norm is pending, or if the block before left it.
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
 
@@ -89,7 +87,6 @@ struct OutputMatrix {
 };
 
 /// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden.
-/// The input must be visible; no barrier after the last step.
 void record_output(const Recording& recording, const OutputMatrix& output, const kernels::Activations& input);
 
 } // namespace etna::model

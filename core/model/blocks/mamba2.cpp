@@ -46,7 +46,6 @@ void record_gated_output(const Recording& recording, const Mamba2Block& block) {
                             .count = recording.step.rows,
                             .kind = kernels::Gate::silu,
                             .halves = reads_halves(block.output.weights)});
-    recording.recorder.barrier();
     record_output(recording, block.output, activations.mamba_gate);
 }
 
@@ -105,7 +104,6 @@ void record(const Recording& recording, const Mamba2Block& block, const Mamba2St
     vk::Recorder& recorder = recording.recorder;
 
     record_input(recording, block);
-    recorder.barrier();
     kernels::short_convolution(library, recorder,
                                {.sequences = step.sequences,
                                 .input = activations.mamba_input,
@@ -114,7 +112,6 @@ void record(const Recording& recording, const Mamba2Block& block, const Mamba2St
                                 .bias = block.convolution_bias,
                                 .ring = state.ring,
                                 .width = block.convolution_width});
-    recorder.barrier();
     kernels::mamba2(library, recorder,
                     {.sequences = step.sequences,
                      .shape = block.shape,
@@ -125,7 +122,6 @@ void record(const Recording& recording, const Mamba2Block& block, const Mamba2St
                      .skip = block.skip,
                      .states = state.mamba,
                      .output = activations.mamba_output});
-    recorder.barrier();
     if (!block.output_norm) {
         record_gated_output(recording, block);
         return;
@@ -138,7 +134,6 @@ void record(const Recording& recording, const Mamba2Block& block, const Mamba2St
                              .count = step.rows,
                              .epsilon = block.epsilon,
                              .order = kernels::GatedNorm::gate_first});
-    recorder.barrier();
     record_halves(recording, activations.mamba_output, reads_halves(block.output.weights));
     record_output(recording, block.output, activations.mamba_output);
 }

@@ -44,8 +44,7 @@ void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer);
 /// The block over tensors that declare_mamba2() declared.
 Mamba2Block mamba2_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block over the sequences of the step. Its steps are separated by barriers; none before the
-/// first or after the last.
+/// Records the block over the sequences of the step.
 void record(const Recording& recording, const Mamba2Block& block, const Mamba2State& state);
 
 } // namespace etna::model

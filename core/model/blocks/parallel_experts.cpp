@@ -75,16 +75,12 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     input.halves = reads_halves(block.experts);
     record_one(input);
     const auto groups = record_groups(recording, block.experts);
-    recorder.barrier();
     record_linear(recording, block.dense.down.weights, product, branches, replace);
     record_inner(recording, block.experts, groups);
-    recorder.barrier();
     record_one(
         branch_norm(recording, branches, *block.dense.down.post_norm.weight, epsilon, branches, replace));
     record_sum(recording, block.experts, groups, hidden, replace);
-    recorder.barrier();
     record_one(branch_norm(recording, hidden, block.experts_norm, epsilon, branches, add));
-    recorder.barrier();
     kernels::RmsNorm output = branch_norm(recording, branches, *block.post_norm.weight,
                                           block.post_norm.epsilon, activations.residual, add);
     output.scale = block.post_norm.scale;

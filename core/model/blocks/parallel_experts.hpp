@@ -28,7 +28,7 @@ void declare_parallel_experts(TensorTable& table, const Config& config, uint32_t
 /// The block over tensors that declare_parallel_experts() declared.
 ParallelExpertsBlock parallel_experts_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Its steps are separated by barriers; none before the first or after the last.
+/// Records the block.
 void record(const Recording& recording, const ParallelExpertsBlock& block);
 
 } // namespace etna::model

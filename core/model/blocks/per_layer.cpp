@@ -77,7 +77,6 @@ void record(const Recording& recording, const PerLayerInputs& inputs) {
     record_halves(recording, activations.residual, reads_halves(inputs.projection));
     record_linear(recording, inputs.projection, activations.residual, activations.per_layer_projection,
                   kernels::Store::replace);
-    recording.recorder.barrier();
     kernels::rms_norm(recording.library, recording.recorder,
                       {.input = activations.per_layer_projection,
                        .output = activations.per_layer_inputs,
@@ -94,7 +93,6 @@ void record_layer_input(const Recording& recording, const PerLayerBlock& block,
     const Activations& activations = recording.activations;
     record_halves(recording, input, reads_halves(block.gate));
     record_linear(recording, block.gate, input, activations.per_layer_gate, kernels::Store::replace);
-    recording.recorder.barrier();
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = activations.per_layer_gate,
                             .up = input_of(recording, block.layer, activations.per_layer_gate.columns),
@@ -105,7 +103,6 @@ void record_layer_input(const Recording& recording, const PerLayerBlock& block,
 
 void record(const Recording& recording, const PerLayerBlock& block) {
     record_layer_input(recording, block, recording.activations.residual);
-    recording.recorder.barrier();
     record_output(recording, block.down, recording.activations.per_layer_gate);
 }
 

@@ -40,13 +40,11 @@ void declare_per_layer(TensorTable& table, const Config& config, uint32_t layer)
 PerLayerInputs per_layer_inputs(const Weights& weights, const Config& config);
 PerLayerBlock per_layer_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records Activations::per_layer_inputs from the residual, which holds embeddings. Its steps are separated
-/// by barriers; none before the first or after the last.
+/// Records Activations::per_layer_inputs from the residual, which holds embeddings.
 void record(const Recording& recording, const PerLayerInputs& inputs);
 void record(const Recording& recording, const PerLayerBlock& block);
 
-/// Records Activations::per_layer_gate = act(Gate input) * p, with halves if `down` reads them. No barriers
-/// before the first step or after the last.
+/// Records Activations::per_layer_gate = act(Gate input) * p, with halves if `down` reads them.
 void record_layer_input(const Recording& recording, const PerLayerBlock& block,
                         const kernels::Activations& input);
 

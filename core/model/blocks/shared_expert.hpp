@@ -31,7 +31,7 @@ std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& 
 /// Whether decode rows read the halves of h.
 bool reads_halves(const SharedExpert& expert);
 
-// The steps of the block, each without barriers inside: projections from Activations::hidden, their product,
+// The steps of the block: projections from Activations::hidden, their product,
 // and the projection into the residual.
 void record_shared_projections(const Recording& recording, const SharedExpert& expert);
 void record_shared_product(const Recording& recording, const SharedExpert& expert);

@@ -51,7 +51,6 @@ void record(const Recording& recording, const ShortConvolutionBlock& block,
     record_norm(recording, block.norm, reads_halves(block.input));
     const std::array<Projection, 1> projections{{{block.input, activations.convolution_input}}};
     record_projections(recording, block.norm, projections);
-    recording.recorder.barrier();
     kernels::short_convolution(recording.library, recording.recorder,
                                {.sequences = recording.step.sequences,
                                 .input = activations.convolution_input,
@@ -60,7 +59,6 @@ void record(const Recording& recording, const ShortConvolutionBlock& block,
                                 .ring = state.ring,
                                 .width = block.convolution_width,
                                 .kind = kernels::ConvolutionKind::gated});
-    recording.recorder.barrier();
     record_halves(recording, activations.convolution_output, reads_halves(block.output.weights));
     record_output(recording, block.output, activations.convolution_output);
 }

@@ -33,8 +33,7 @@ void declare_short_convolution(TensorTable& table, const Config& config, uint32_
 /// The block over tensors that declare_short_convolution() declared.
 ShortConvolutionBlock short_convolution_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block over the sequences of the step. Its steps are separated by barriers; none before the
-/// first or after the last.
+/// Records the block over the sequences of the step.
 void record(const Recording& recording, const ShortConvolutionBlock& block,
             const ShortConvolutionState& state);
 
