@@ -268,12 +268,16 @@ std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& r
                     .code = "invalid_api_key"};
 }
 
+bool is_local(const AccessRules& rules, const HttpRequest& request) {
+    return has_local_peer(request) && !is_forwarded(rules, request);
+}
+
 bool is_operator(const AccessRules& rules, const HttpRequest& request) {
     if (rules.api_keys.empty())
         return true;
     if (!rules.operator_keys.empty())
         return is_one_of(rules.operator_keys, given_key(request));
-    return has_local_peer(request) && !is_forwarded(rules, request);
+    return is_local(rules, request);
 }
 
 std::optional<ApiError> check_operator(const AccessRules& rules, const HttpRequest& request,

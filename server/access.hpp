@@ -82,6 +82,9 @@ uint64_t client_of_any(const AccessRules& rules, const HttpRequest& request);
 /// Checks the request's API key. Error: 401.
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);
 
+/// Whether a request's peer is on this machine, and names no other client that it forwards.
+bool is_local(const AccessRules& rules, const HttpRequest& request);
+
 /// Whether a request may change what all clients share: which models are in memory, and which are stored. It
 /// has one of AccessRules::operator_keys. Without such keys, its peer is on this machine and names no other
 /// client that it forwards; and without any keys, every client may. Precondition: check_key() accepts it.

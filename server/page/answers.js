@@ -9,8 +9,16 @@ const saveInterval_ms = 1000;
 const firstRetry_ms = 500;
 const longestRetry_ms = 5000;
 
+// A browser opens six connections to an origin: streams leave some for everything else, and the shown answer comes first.
+const streamsMax = 3;
+
 const listeners = new Map(); // node id -> Set
 const followed = new Map(); // node id -> AbortController
+let streams = 0;
+let shownId = null;
+
+/// Names the conversation on screen, whose answers are streamed first.
+export function setShown(id) { shownId = id; }
 
 /// Calls `listener(node)` at each change of an answer; returns a function that stops it.
 export function onAnswer(id, listener) {
@@ -52,6 +60,7 @@ class Running {
     switch (event.type) {
     case "response.created":
       this.change({ status: "running", response: event.response.id, model: event.response.model });
+      if (node.isUnwanted) cancel(node).catch(() => {});
       return void this.save(); // without its id, the answer could not be followed again
     case "response.in_progress":
       return this.change({ begun_ms: node.begun_ms ?? now });
@@ -128,37 +137,60 @@ const pause = (ms, signal) => new Promise((resolve) => {
   signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
 });
 
-const isPassing = (problem) => problem instanceof Problem && (problem.status === 0 || problem.status === 502 || problem.status === 503);
+const passing = [0, 429, 500, 502, 503, 504];
+const isPassing = (problem) => problem instanceof Problem && passing.includes(problem.status);
+const isFinal = (response) => response.status !== "queued" && response.status !== "in_progress";
+const pathOf = (node) => `v1/responses/${encodeURIComponent(node.response)}`;
+const cancel = (node) => request(`${pathOf(node)}/cancel`, { method: "POST", body: {} });
+const mayStream = (running) => streams < streamsMax + (running.conversation.id === shownId ? 1 : 0);
+
+/// Takes the events of a stream, as long as there is room for it.
+async function takeStream(running, path, options) {
+  ++streams;
+  try {
+    for await (const event of events(path, options)) {
+      if (running.node.waits) running.change({ waits: false });
+      running.take(event);
+      if (streams > streamsMax + 1 && running.node.response && running.conversation.id !== shownId) return;
+    }
+  } finally {
+    --streams;
+  }
+}
 
 /// Follows a response that the server has, until it ends; waits for a server that does not answer.
 async function follow(running, signal) {
   const { node } = running;
   let retry_ms = firstRetry_ms;
   while (isRunning(node) && !signal.aborted) {
+    if (!mayStream(running)) {
+      await pause(firstRetry_ms, signal);
+      continue;
+    }
     try {
-      const after = node.sequence >= 0 ? `&starting_after=${node.sequence}` : "";
-      for await (const event of events(`v1/responses/${encodeURIComponent(node.response)}?stream=true${after}`, { signal })) {
-        retry_ms = firstRetry_ms;
-        if (node.waits) running.change({ waits: false });
-        running.take(event);
-      }
-      if (isRunning(node)) running.end(await request(`v1/responses/${encodeURIComponent(node.response)}`, { signal }));
+      if (node.isUnwanted) await cancel(node);
+      const seen = node.sequence;
+      await takeStream(running, `${pathOf(node)}?stream=true${seen >= 0 ? `&starting_after=${seen}` : ""}`, { signal });
+      if (node.sequence > seen) retry_ms = firstRetry_ms;
+      if (!isRunning(node)) return;
+      const response = await request(pathOf(node), { signal }); // the stream ended without the end of the answer
+      if (isFinal(response)) return running.end(response);
     } catch (problem) {
       if (signal.aborted) return;
       if (problem.status === 404) return running.change({ status: "gone", waits: false, ended_ms: Date.now() }), running.save();
-      if (problem.status === 400) return running.end(await request(`v1/responses/${encodeURIComponent(node.response)}`, { signal }));
+      if (problem.status === 400) return running.end(await request(pathOf(node), { signal }));
       if (!isPassing(problem)) return running.fail(problem);
       running.change({ waits: true });
-      await pause(retry_ms, signal);
-      retry_ms = Math.min(2 * retry_ms, longestRetry_ms);
     }
+    await pause(retry_ms, signal);
+    retry_ms = Math.min(2 * retry_ms, longestRetry_ms);
   }
 }
 
 /// Sends the request of a new answer and follows it.
 async function begin(running, body, signal) {
   try {
-    for await (const event of events("v1/responses", { method: "POST", body, signal })) running.take(event);
+    await takeStream(running, "v1/responses", { method: "POST", body, signal });
   } catch (problem) {
     if (signal.aborted) return;
     if (!running.node.response) return running.fail(problem);
@@ -182,6 +214,7 @@ function track(node, work) {
 export function start(conversation, node) {
   const isContinued = node.text !== "";
   const body = requestOf(conversation, isContinued ? node.id : node.parent);
+  for (const name of ["response", "first_ms", "thought_ms", "begun_ms", "ended_ms", "usage", "timings", "error", "isUnwanted"]) delete node[name];
   Object.assign(node, { status: "sending", sequence: -1, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
   const running = new Running(conversation, node);
   running.save();
@@ -194,8 +227,7 @@ export function resume(conversation) {
     if (!isRunning(node) || followed.has(node.id)) continue;
     const running = new Running(conversation, node);
     track(node, (signal) => alone(node, signal, async () => {
-      const stored = await store.get(conversation.id); // another tab may have followed it to its end
-      if (stored?.nodes[node.id]) Object.assign(node, stored.nodes[node.id]);
+      await store.get(conversation.id); // another tab may have followed it to its end
       tell(node);
       if (!isRunning(node)) return;
       if (!node.response) return running.change({ status: "interrupted", ended_ms: Date.now() }), running.save();
@@ -204,26 +236,28 @@ export function resume(conversation) {
   }
 }
 
-/// Stops an answer: the server ends it, and what came stays.
+/// Stops an answer: the server ends it, and what came stays. Without an answer of the server, as soon as there is one.
 export async function stop(node) {
-  if (!node.response) {
-    followed.get(node.id)?.abort();
-    Object.assign(node, { status: "cancelled", ended_ms: Date.now() });
-    return tell(node);
+  node.isUnwanted = true;
+  tell(node);
+  if (!node.response) return;
+  try {
+    await cancel(node);
+  } catch (problem) {
+    if (!isPassing(problem)) throw problem;
   }
-  await request(`v1/responses/${encodeURIComponent(node.response)}/cancel`, { method: "POST", body: {} });
 }
 
 /// Ends the thought of a running answer, so that its text begins.
 export const endThinking = (node) =>
   request(`v1/responses/${encodeURIComponent(node.response)}/control`, { method: "POST", body: { action: "reasoning_end" } });
 
-/// Removes the answers of a conversation from the server.
+/// Stops following the answers of a conversation, and removes them from the server.
 export async function forget(conversation) {
+  for (const node of Object.values(conversation.nodes)) followed.get(node.id)?.abort();
   for (const node of Object.values(conversation.nodes)) {
     if (!node.response) continue;
-    followed.get(node.id)?.abort();
-    if (isRunning(node)) await stop(node).catch(() => {});
+    if (isRunning(node)) await cancel(node).catch(() => {});
     await request(`v1/responses/${encodeURIComponent(node.response)}`, { method: "DELETE" }).catch(() => {});
   }
 }

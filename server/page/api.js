@@ -1,17 +1,34 @@
 // Requests to the server that this page comes from, and its event streams.
 
 const keyName = "etna-key";
-let key = sessionStorage.getItem(keyName) ?? "";
+
+function storedKey() {
+  try {
+    return sessionStorage.getItem(keyName) ?? "";
+  } catch {
+    return ""; // a browser that keeps nothing
+  }
+}
+
+let key = storedKey();
 let askForKey = null;
 
-/// `ask`: called when the server refuses the key; returns a promise of the next one, or null to give up.
+/// `ask(wasRefused)`: called when the server refuses the key, or the lack of one; returns a promise of the next one, or null to
+/// give up.
 export function onKeyRefused(ask) { askForKey = ask; }
 
 /// The key lives as long as the tab.
 export function setKey(value) {
   key = value;
-  sessionStorage.setItem(keyName, value);
+  try {
+    sessionStorage.setItem(keyName, value);
+  } catch {
+    // it lives as long as the page
+  }
 }
+
+/// Whether a header can carry the key: visible characters of ASCII.
+export const isKey = (text) => /^[\x21-\x7e]+$/.test(text);
 
 /// A refusal of the server, or no answer at all (status 0).
 export class Problem extends Error {
@@ -29,7 +46,8 @@ async function problemOf(reply) {
     const message = typeof error === "string" ? error : error.message;
     return new Problem(reply.status, message, error.code ?? error.type ?? "");
   } catch {
-    return new Problem(reply.status, text.slice(0, 500) || `${reply.status} ${reply.statusText}`);
+    const isPage = /^\s*</.test(text); // a proxy's, for people
+    return new Problem(reply.status, isPage || text === "" ? `${reply.status} ${reply.statusText}` : text.slice(0, 500));
   }
 }
 
@@ -52,7 +70,7 @@ async function fetchReply(path, options) {
     const reply = await send(path, options);
     if (reply.ok) return reply;
     if (reply.status !== 401 || askForKey === null) throw await problemOf(reply);
-    const next = await askForKey();
+    const next = await askForKey(key !== "");
     if (next === null) throw await problemOf(reply);
     setKey(next);
   }

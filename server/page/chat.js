@@ -4,10 +4,10 @@ import * as answers from "./answers.js";
 import { onState, request, state } from "./api.js";
 import { composer } from "./composer.js";
 import * as conversations from "./conversation.js";
-import { debounce, h, openDialog, replace } from "./dom.js";
-import { copy } from "./markdown.js";
+import { debounce, h, openNotice, replace } from "./dom.js";
 import { answerView, questionView, resultView } from "./message.js";
 import { openSettings } from "./settings.js";
+import { openShare } from "./share.js";
 import * as store from "./store.js";
 import { strings } from "./strings.js";
 
@@ -17,9 +17,25 @@ const spokenMax = 1000; // characters of a finished answer for screen readers
 
 const chatModels = () => (state()?.models ?? []).filter((model) => model.can_chat && model.state !== "broken");
 
+function chosenModel() {
+  try {
+    return localStorage.getItem(modelKey);
+  } catch {
+    return null; // a browser that keeps nothing
+  }
+}
+
+function chooseModel(name) {
+  try {
+    localStorage.setItem(modelKey, name);
+  } catch {
+    // the choice lives as long as the conversation
+  }
+}
+
 function defaultModel() {
   const names = chatModels().map((model) => model.name);
-  const chosen = localStorage.getItem(modelKey);
+  const chosen = chosenModel();
   const loaded = chatModels().find((model) => model.state === "loaded");
   return names.includes(chosen) ? chosen : loaded?.name ?? names[0] ?? "";
 }
@@ -31,7 +47,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   const shown = new Map(); // node id -> view
   const title = h("h1", { dir: "auto" });
   const models = h("select", { "aria-label": strings.model, onchange: () => {
-    localStorage.setItem(modelKey, models.value);
+    chooseModel(models.value);
     changeSettings({ ...conversation.settings, model: models.value });
   } });
   const list = h("div", { class: "messages" });
@@ -42,7 +58,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   const input = composer({ onSend: ask, onStop: stop, countTokens });
   const bar = h("header", { class: "bar" }, menu(), title, models,
     h("button", { type: "button", class: "quiet", onclick: () => openSettings(conversation.settings, changeSettings) }, strings.settings),
-    h("button", { type: "button", class: "quiet wide-only", onclick: share }, strings.share));
+    h("button", { type: "button", class: "quiet wide-only", onclick: () => openShare(conversation) }, strings.share));
   const dropZone = h("div", { class: "chat" }, scroller, h("div", { class: "jump-row" }, jump), h("div", { class: "dock" }, input.element), spoken);
   let follows = true;
   let isClosed = false;
@@ -63,8 +79,8 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   const running = () => conversations.branch(conversation).find(conversations.isRunning);
 
   async function save() {
-    await store.put(conversation);
-    if (!isStored) {
+    await store.put(conversation).catch(() => {}); // main.js says that this browser keeps nothing
+    if (!isStored && !isClosed) {
       isStored = true;
       history.replaceState(null, "", `#/chat/${conversation.id}`);
     }
@@ -82,6 +98,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   function answerBelow(parent) {
     conversation.settings.model ||= defaultModel();
     const node = conversations.add(conversation, parent, { role: "assistant", text: "", status: "sending", model: conversation.settings.model });
+    answers.setShown(conversation.id);
     answers.start(conversation, node);
     follows = true;
     show();
@@ -95,7 +112,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
 
   function stop() {
     const node = running();
-    if (node) answers.stop(node).catch(() => {});
+    if (node) answers.stop(node).catch((problem) => openNotice(problem.message));
   }
 
   const actions = {
@@ -112,7 +129,8 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
     },
     progressOf(node) {
       const entry = state()?.models.find((one) => one.name === node.model);
-      return entry?.state === "loading" ? strings.loading(node.model) : strings.waiting;
+      if (node.isUnwanted) return strings.stopping;
+      return entry?.state === "loading" ? strings.loading(node.model, entry.load_progress) : strings.waiting;
     },
   };
 
@@ -152,7 +170,9 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
       const { element } = shown.get(node.id);
       if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
     });
-    replace(title, conversations.titleOf(conversation) || strings.untitled);
+    const name = conversations.titleOf(conversation) || strings.untitled;
+    replace(title, name);
+    document.title = `${name} · ${strings.title}`;
     showEmpty();
     showRunning();
     showModels();
@@ -196,20 +216,13 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
     return { used: counted.input_tokens, context: entry.context_tokens };
   }
 
-  function share() {
-    const node = conversations.branch(conversation).findLast((one) => one.response);
-    if (!node) return void openDialog(strings.share, h("p", {}, strings.shareNothing));
-    const address = `${location.origin}${location.pathname}#/response/${node.response}`;
-    const field = h("input", { value: address, readonly: true, "aria-label": strings.share, dir: "ltr" });
-    openDialog(strings.share, [h("p", { class: "note" }, strings.shareHint), field], [
-      h("button", { type: "button", class: "primary", onclick: async (event) => { await copy(address); event.target.textContent = strings.copied; } }, strings.copyAddress)]);
-  }
-
   async function openStored() {
-    const stored = await store.get(id);
+    const stored = await store.get(id).catch(() => undefined);
     if (!stored) return go("#/new");
+    if (isClosed) return;
     conversation = stored;
     isStored = true;
+    answers.setShown(id);
     show();
     input.measure();
     answers.resume(conversation);
@@ -236,7 +249,6 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   const reload = debounce(async () => {
     const stored = await store.get(conversation.id);
     if (!stored || isClosed) return;
-    conversations.merge(conversation, stored);
     show();
     answers.resume(conversation);
   }, 100);
@@ -256,6 +268,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
       stopState();
       stopNews();
       for (const view of shown.values()) view.close();
+      if (!Object.values(conversation.nodes).some(conversations.isRunning)) store.release(conversation.id);
     },
   };
 }

@@ -127,7 +127,8 @@ function numberOf(text) {
 
 /// The part of a request that comes before all messages: what changes it changes the prompt from its beginning.
 function preamble(settings) {
-  const body = { model: settings.model };
+  const body = {};
+  if (settings.model) body.model = settings.model; // else the server's default
   if (settings.system?.trim()) body.instructions = settings.system;
   if (settings.tools?.trim()) body.tools = JSON.parse(settings.tools);
   if (settings.schema?.trim()) {
@@ -157,12 +158,12 @@ export function requestOf(conversation, last) {
 /// Why an answer read what it read: a key of strings.causes, and the number of the first message that differs. `before`:
 /// the request of the answer before in the same conversation, or null.
 export function causeOf(body, before, usage) {
-  if (before === null) return { cause: "first" };
+  if (before === null) return { cause: usage.cached > 0 ? "shared" : "first" };
   if (before.model !== body.model) return { cause: "model" };
-  for (const name of ["instructions", "tools", "text", "chat_template_kwargs"])
+  for (const name of ["instructions", "tools", "chat_template_kwargs"])
     if (JSON.stringify(before[name]) !== JSON.stringify(body[name])) return { cause: "instructions" };
-  const shared = Math.min(before.input.length, body.input.length);
-  for (let index = 0; index < shared; ++index)
+  const common = Math.min(before.input.length, body.input.length);
+  for (let index = 0; index < common; ++index)
     if (JSON.stringify(before.input[index]) !== JSON.stringify(body.input[index])) return { cause: "edited", turn: index + 1 };
   return { cause: usage.cached > 0 ? "cached" : "evicted" };
 }
@@ -208,23 +209,67 @@ export function exportOf(conversations) {
   return { format, conversations };
 }
 
-function isConversation(value) {
-  if (typeof value?.id !== "string" || typeof value.nodes !== "object" || !Array.isArray(value.roots)) return false;
-  const nodes = value.nodes;
-  const isNode = (node) => typeof node?.id === "string" && nodes[node.id] === node && Array.isArray(node.children) &&
-    ["user", "assistant", "tool"].includes(node.role) && node.children.every((id) => nodes[id]?.parent === node.id) &&
-    (node.parent === null ? value.roots.includes(node.id) : nodes[node.parent]?.children.includes(node.id));
-  const hasCycle = () => Object.keys(nodes).some((id) => {
-    let steps = 0;
-    for (let at = id; at !== null; at = nodes[at].parent) if (++steps > Object.keys(nodes).length) return true;
-    return false;
-  });
-  return Object.values(nodes).every(isNode) && value.roots.every((id) => nodes[id]?.parent === null) && !hasCycle() &&
-    (value.leaf === null || nodes[value.leaf] !== undefined);
+const textOr = (value, otherwise) => typeof value === "string" ? value : otherwise;
+const numberOr = (value, otherwise) => typeof value === "number" && Number.isFinite(value) ? value : otherwise;
+const listOf = (value, make) => Array.isArray(value) ? value.map(make) : [];
+
+function usageOf(value) {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.fromEntries(["input", "cached", "output", "reasoning"].map((name) => [name, numberOr(value[name], 0)]));
+}
+
+function timingsOf(value) {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.fromEntries(["load_ms", "queue_ms", "prompt_ms", "generation_ms"].map((name) => [name, numberOr(value[name], 0)]));
+}
+
+function settingsOf(value) {
+  const names = ["model", "system", "temperature", "top_p", "top_k", "min_p", "seed", "max_output_tokens", "thinking", "thinking_budget", "schema", "tools"];
+  return Object.fromEntries(names.map((name) => [name, textOr(value?.[name], "")]));
+}
+
+const ended = ["completed", "incomplete", "cancelled", "failed", "interrupted", "gone"];
+const causes = ["first", "shared", "instructions", "model", "edited", "evicted", "cached"];
+
+/// The members of a message that an import may have, each of its type.
+function messageOf(node) {
+  if (node.role === "user")
+    return { text: textOr(node.text, ""), files: listOf(node.files, (file) => ({ name: textOr(file?.name, ""), text: textOr(file?.text, "") })) };
+  if (node.role === "tool")
+    return { results: listOf(node.results, (one) => ({ call_id: textOr(one?.call_id, ""), output: textOr(one?.output, "") })) };
+  return { text: textOr(node.text, ""), reasoning: textOr(node.reasoning, ""), model: textOr(node.model, ""),
+    calls: listOf(node.calls, (one, index) => ({ output_index: index, call_id: textOr(one?.call_id, ""), name: textOr(one?.name, ""),
+      arguments: textOr(one?.arguments, "") })),
+    status: ended.includes(node.status) ? node.status : "interrupted", error: textOr(node.error, null), usage: usageOf(node.usage),
+    timings: timingsOf(node.timings), started_ms: numberOr(node.started_ms, 0), first_ms: numberOr(node.first_ms, undefined),
+    ended_ms: numberOr(node.ended_ms, 0), thought_ms: numberOr(node.thought_ms, undefined), response: textOr(node.response, undefined),
+    cause: causes.includes(node.cause) ? node.cause : undefined, turn: numberOr(node.turn, undefined), settings: settingsOf(node.settings) };
+}
+
+/// Returns a copy of an imported conversation with a new id and the known members only, or null if its tree is broken.
+function cleaned(value) {
+  if (typeof value !== "object" || value === null || typeof value.nodes !== "object" || value.nodes === null || !Array.isArray(value.roots)) return null;
+  const made = { ...create(settingsOf(value.settings)), title: textOr(value.title, "").slice(0, 200), pinned: value.pinned === true,
+    created: numberOr(value.created, Date.now()), updated: numberOr(value.updated, Date.now()) };
+  const find = (id) => typeof id === "string" && Object.hasOwn(value.nodes, id) ? value.nodes[id] : null;
+  const waiting = value.roots.map((id) => [id, null]).reverse();
+  while (waiting.length > 0) { // the tree from its roots: a cycle has none
+    const [id, parent] = waiting.pop();
+    const node = find(id);
+    if (node === null || Object.hasOwn(made.nodes, id) || !["user", "assistant", "tool"].includes(node.role) || !Array.isArray(node.children)) return null;
+    made.nodes[id] = { id, parent, children: [...node.children], role: node.role, ...messageOf(node) };
+    for (const child of [...node.children].reverse()) waiting.push([child, id]);
+  }
+  if (Object.keys(made.nodes).length !== Object.keys(value.nodes).length) return null;
+  made.roots = [...value.roots];
+  made.leaf = typeof value.leaf === "string" && Object.hasOwn(made.nodes, value.leaf) ? value.leaf : null;
+  if (made.leaf === null && value.leaf !== null) return null;
+  return made;
 }
 
 /// Returns the conversations of an export with new ids, or null if it is none.
 export function importOf(value) {
-  if (value?.format !== format || !Array.isArray(value.conversations) || !value.conversations.every(isConversation)) return null;
-  return value.conversations.map((one) => ({ ...create(), ...structuredClone(one), settings: { ...one.settings }, id: newId() }));
+  if (value?.format !== format || !Array.isArray(value.conversations)) return null;
+  const made = value.conversations.map(cleaned);
+  return made.includes(null) ? null : made;
 }

@@ -1,5 +1,7 @@
 // Elements, made without markup: every text becomes a text node.
 
+import { strings } from "./strings.js";
+
 const svgNamespace = "http://www.w3.org/2000/svg";
 
 function assign(element, properties) {
@@ -73,6 +75,12 @@ export function openDialog(title, content, actions = []) {
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+/// Opens a dialog with one sentence.
+export function openNotice(text) {
+  openDialog(strings.title, h("p", {}, text), [h("button", { type: "button", class: "primary", autofocus: true,
+    onclick: (event) => event.target.closest("dialog").close() }, strings.close)]);
 }
 
 /// Calls `work` in the next frame, once for many calls.

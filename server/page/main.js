@@ -5,13 +5,14 @@
 //   #/response/ID               an answer that another device began
 //   #/models, #/machine, #/requests
 
-import { onKeyRefused, onState, pollState, refreshState, stateFailure } from "./api.js";
+import { isKey, onKeyRefused, onState, pollState, refreshState, stateFailure } from "./api.js";
 import { chatView } from "./chat.js";
 import { h, iconButton, openDialog, replace } from "./dom.js";
 import { machineView } from "./machine.js";
 import { modelsView } from "./models.js";
 import { requestsView } from "./requests.js";
 import { sidebar } from "./sidebar.js";
+import * as store from "./store.js";
 import { strings } from "./strings.js";
 
 const views = { models: [strings.models, modelsView], machine: [strings.machine, machineView], requests: [strings.requests, requestsView] };
@@ -19,13 +20,13 @@ const idle_ms = 5000;
 const watched_ms = 1000;
 
 const main = h("main", { class: "view" });
-const offline = h("div", { class: "offline", role: "status", hidden: true }, h("span", {}, strings.offline),
-  h("button", { type: "button", class: "quiet", onclick: () => refreshState() }, strings.again));
+const offline = h("div", { class: "offline", role: "status", hidden: true });
 let shown = { close() {} };
 let viewName = "chat";
 
 const go = (hash) => { if (location.hash === hash) open(); else location.hash = hash; };
-const side = sidebar({ go, current: () => shown.conversationId?.() ?? null, onChange: (id) => shown.onStored?.(id) });
+const side = sidebar({ go, current: () => shown.conversationId?.() ?? null, onChange: (id) => shown.onStored?.(id),
+  onDrawer: (isOpen) => { main.inert = isOpen; } });
 const menu = () => iconButton("menu", strings.menu, () => side.toggle(true), { class: "icon-button menu" });
 
 function framed(title, view) {
@@ -45,26 +46,51 @@ function open() {
   replace(main, shown.element);
   side.setView(viewName);
   side.refresh();
-  document.title = viewName === "chat" ? strings.title : `${views[viewName][0]} · ${strings.title}`;
+  if (viewName !== "chat") document.title = `${views[viewName][0]} · ${strings.title}`;
   if (viewName === "chat" && matchMedia("(hover: hover)").matches) shown.focus?.();
 }
 
-function askForKey() {
+function askForKey(wasRefused) {
   return new Promise((resolve) => {
-    const field = h("input", { type: "password", autocomplete: "off", required: true, "aria-label": strings.key });
+    const field = h("input", { type: "password", autocomplete: "off", required: true, "aria-label": strings.key,
+      oninput: () => field.setCustomValidity(field.value === "" || isKey(field.value.trim()) ? "" : strings.keyInvalid) });
     let given = null;
-    const dialog = openDialog(strings.keyTitle, h("form", { method: "dialog", onsubmit: () => { given = field.value; } },
-      h("p", { class: "note" }, strings.keyHint), field, h("div", { class: "actions" }, h("button", { class: "primary" }, strings.keyGo))));
+    const dialog = openDialog(strings.keyTitle, h("form", { method: "dialog", onsubmit: () => { given = field.value.trim(); } },
+      h("p", { class: wasRefused ? "note bad" : "note" }, wasRefused ? strings.keyRefused : strings.keyHint), field, h("div", { class: "actions" }, h("button", { class: "primary" }, strings.keyGo))));
     dialog.addEventListener("close", () => resolve(given));
     field.focus();
   });
 }
 
 let asked = null;
-onKeyRefused(() => { // several requests may be refused at once
-  asked ??= askForKey().finally(() => { asked = null; });
+let isDeclined = false;
+onKeyRefused((wasRefused) => { // several requests may be refused at once
+  if (isDeclined) return Promise.resolve(null);
+  asked ??= askForKey(wasRefused).then((given) => {
+    isDeclined = given === null;
+    return given;
+  }).finally(() => { asked = null; });
   return asked;
 });
+
+function enterKey() {
+  isDeclined = false;
+  refreshState();
+}
+
+let isKeeping = true;
+
+/// The bar over a view: what is missing, and what to do.
+function showBar() {
+  const failure = stateFailure();
+  const [text, label, act] = failure?.status === 401 ? [strings.keyNeeded, strings.enterKey, enterKey]
+    : failure?.status === 0 ? [strings.offline, strings.again, refreshState]
+    : isKeeping ? [] : [strings.notKept];
+  offline.hidden = text === undefined;
+  if (offline.dataset.text === text) return;
+  offline.dataset.text = text ?? "";
+  replace(offline, text && h("span", {}, text), act && h("button", { type: "button", class: "quiet", onclick: act }, label));
+}
 
 function showShortcuts() {
   openDialog(strings.shortcuts, h("table", { class: "shortcuts" }, h("tbody", {}, strings.shortcutRows.map(([keys, effect]) =>
@@ -77,8 +103,8 @@ const isTyping = (target) => target.closest("input, textarea, select, [contented
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && document.querySelector("dialog[open]") === null) {
-    side.toggle(false);
-    return shown.stop?.();
+    if (side.toggle(false)) return; // Escape closes what is open before it stops anything
+    return isTyping(event.target) && !event.target.closest(".composer") ? event.target.blur() : shown.stop?.();
   }
   if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
   const actions = { "/": () => side.focusSearch(), "?": showShortcuts, n: () => go("#/new"), m: () => go("#/models"), i: () => shown.focus?.() };
@@ -100,7 +126,10 @@ function registerWorker() {
   }).catch(() => {}); // the page works without it
 }
 
-onState(() => { offline.hidden = stateFailure() === null || stateFailure().status !== 0; });
+document.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+document.addEventListener("drop", (event) => event.preventDefault()); // a file that misses its place does not replace the page
+onState(showBar);
+store.isAvailable().then((isKept) => { isKeeping = isKept; showBar(); });
 window.addEventListener("hashchange", open);
 replace(document.getElementById("app"), h("div", { class: "frame" }, side.element, main), side.shade);
 open();

@@ -7,13 +7,42 @@ import { highlighted } from "./highlight.js";
 import { strings } from "./strings.js";
 
 const longestBlock = 32_000; // characters; longer ones stay plain
+const mostMarks = 600; // of emphasis and links in a block: their pairing takes time that grows with their square
+const longestRebuilt = 50_000; // characters of a text that is parsed once more when it has ended
 const plainPart = 4000; // characters of an element of plain text, so that what is off screen costs nothing
 const rowsAtOnce = 100;
 const deepest = 12; // nested blocks
 
 /// Shows what would reorder the text around it: the controls of Unicode's bidirectional algorithm (UAX 9, 2).
 export function visible(text) {
-  return text.replace(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g, (control) => `[U+${control.codePointAt(0).toString(16).toUpperCase()}]`);
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (control) => `[U+${control.codePointAt(0).toString(16).toUpperCase()}]`);
+}
+
+// Tabs inside code, which marked would turn into spaces, wait as a character of private use.
+const tab = "\ue009";
+const withTabs = (text) => text.replaceAll(tab, "\t");
+const fence = /^ {0,3}(`{3,}|~{3,})/;
+
+/// The text as marked reads it: tabs in fenced code are kept, others become spaces.
+function prepared(text) {
+  if (!text.includes("\t")) return text;
+  let open = null;
+  return text.split("\n").map((line) => {
+    const mark = line.match(fence)?.[1];
+    const wasOpen = open;
+    if (open === null && mark) open = mark;
+    else if (open !== null && mark?.startsWith(open) && line.trim() === mark) open = null;
+    return line.replaceAll("\t", wasOpen === null ? "    " : tab);
+  }).join("\n");
+}
+
+/// Where in `text` its prepared form ends after `length` characters, at the end of a line.
+function offsetIn(text, preparedText, length) {
+  if (length >= preparedText.length) return text.length;
+  let lines = preparedText.slice(0, length).split("\n").length - 1;
+  let at = 0;
+  for (; lines > 0; --lines) at = text.indexOf("\n", at) + 1;
+  return at;
 }
 
 const textOf = (text) => visible(unescape(text));
@@ -38,6 +67,14 @@ function link(token, children) {
   return h("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", title: address }, children);
 }
 
+// Mathematics stays as the model wrote it: its marks are not Markdown.
+const math = /^(\$\$[^]+?\$\$|\\\([^]+?\\\)|\\\[[^]+?\\\]|\$(?! )[^$\n]+?(?<! )\$(?!\d))/;
+library.use({ extensions: [{ name: "math", level: "inline", start: (text) => text.search(/\$|\\[([]/),
+  tokenizer(text) {
+    const [raw] = text.match(math) ?? [];
+    return raw === undefined ? undefined : { type: "math", raw };
+  } }] });
+
 function inline(tokens = [], depth = 0) {
   if (depth > deepest) return tokens.map((token) => visible(token.raw));
   return tokens.map((token) => {
@@ -52,6 +89,7 @@ function inline(tokens = [], depth = 0) {
     case "image": return link(token, [visible(token.text || token.href)]);
     case "text": return token.tokens ? children() : textOf(token.text);
     case "escape": return textOf(token.text);
+    case "math": return h("span", { class: "math" }, visible(token.raw));
     default: return visible(token.raw);
     }
   });
@@ -66,29 +104,30 @@ export function plain(text) {
 
 function copyButton(text) {
   const button = h("button", { type: "button", class: "quiet", "aria-label": strings.copyCode, onclick: async () => {
-    await copy(text);
-    button.textContent = strings.copied;
+    button.textContent = await copy(text) ? strings.copied : strings.copyFailed;
     setTimeout(() => { button.textContent = strings.copy; }, 1500);
   } }, strings.copy);
   return button;
 }
 
-/// Puts text on the clipboard, also where the page is not a secure context.
+/// Puts text on the clipboard, also where the page is not a secure context. Returns whether it is there.
 export async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const field = h("textarea", { class: "hidden-label" });
   field.value = text;
-  document.body.append(field);
+  (document.querySelector("dialog[open]") ?? document.body).append(field); // what lies outside a modal dialog takes no focus
   field.select();
-  document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   field.remove();
+  return isCopied;
 }
 
 function codeBlock(token, isFinal) {
   const language = (token.lang ?? "").match(/^[\w+#.-]*/)[0].toLowerCase();
-  const code = visible(token.text);
+  const text = withTabs(token.text);
+  const code = visible(text);
   return h("figure", { class: "code" },
-    h("figcaption", {}, h("span", {}, language || "text"), copyButton(token.text)),
+    h("figcaption", {}, h("span", {}, language || "text"), copyButton(text)),
     h("pre", { dir: "ltr", tabindex: 0, role: "region", "aria-label": language || "text" }, h("code", {}, isFinal ? highlighted(code, language) : code)));
 }
 
@@ -136,70 +175,80 @@ function block(token, depth, isFinal) {
 
 const blocks = (tokens, depth, isFinal) => tokens.map((token) => block(token, depth, isFinal));
 
-/// Where the text of a block that is too long to be parsed ends: at the first empty line after its limit.
-function endOfLongBlock(text) {
+/// Where the text of a block that is not parsed ends: at the first empty line.
+function endOfBlock(text) {
   const empty = text.indexOf("\n\n");
   return empty === -1 ? text.length : empty + 2;
 }
 
-/// A text that grows. Its finished blocks are made once; the last one is made anew while it grows. A block of over 32,000
-/// characters stays plain text.
+/// Whether the block at the front of a text is too long, or has too many marks, to be parsed while it grows.
+function isHeavy(text) {
+  const block = text.slice(0, endOfBlock(text));
+  if (block.length > longestBlock) return true;
+  if (block.length < mostMarks || fence.test(block)) return false;
+  const marks = block.replace(/^\s*[*+-] /gm, "").match(/[*_`[\]~!<]/g);
+  return (marks?.length ?? 0) > mostMarks;
+}
+
+/// A text that grows. Its finished blocks are made once; the last one is made anew while it grows. A block that is too long to
+/// be parsed stays plain text. When the text has ended, it is parsed once more as a whole: links may have their addresses at
+/// its end.
 export class GrowingText {
   constructor() {
     this.element = h("div", { class: "prose" });
     this.tail = h("div", { class: "tail" });
     this.element.append(this.tail);
-    this.done = 0; // characters of finished blocks
-    this.plainText = null; // the element of an open block that is too long
-  }
-
-  /// Shows the whole text so far; `isFinal`: it grows no more.
-  show(text, isFinal) {
-    if (text.length < this.done) this.restart();
-    let rest = text.slice(this.done);
-    while (rest.length > longestBlock && endOfLongBlock(rest) > longestBlock) rest = this.showLong(rest, isFinal);
-    if (this.plainText !== null) {
-      const end = endOfLongBlock(rest);
-      if (end === rest.length && !isFinal) return this.appendPlain(rest);
-    }
-    const tokens = library.lexer(rest);
-    let open = isFinal ? tokens.length : tokens.findLastIndex((token) => token.type !== "space");
-    if (open < 0) open = 0;
-    for (const token of tokens.slice(0, open)) {
-      this.add(block(token, 0, true));
-      this.done += token.raw.length;
-    }
-    replace(this.tail, blocks(tokens.slice(open), 0, isFinal));
+    this.restart();
   }
 
   restart() {
     replace(this.element, this.tail);
-    this.done = 0;
-    this.plainText = null;
+    this.done = 0; // characters of finished blocks
+    this.isPlain = false; // the open block is not parsed
+    this.hasEnded = false;
+  }
+
+  /// Shows the whole text so far; `isFinal`: it grows no more.
+  show(text, isFinal) {
+    if (this.hasEnded && text.length === this.shownLength) return;
+    const mustRebuild = isFinal && this.done > 0 && text.length <= longestRebuilt;
+    if (text.length < this.done || this.hasEnded || mustRebuild) this.restart();
+    this.shownLength = text.length;
+    this.hasEnded = isFinal;
+    while (this.done < text.length && (this.isPlain || isHeavy(text.slice(this.done)))) {
+      if (!this.showPlain(text.slice(this.done), isFinal)) return;
+    }
+    this.showParsed(text.slice(this.done), isFinal);
   }
 
   add(made) {
     if (made !== null) this.tail.before(...[made].flat(Infinity));
   }
 
-  /// Takes a block that is too long from the front of `rest`, and returns what follows it.
-  showLong(rest, isFinal) {
-    const end = endOfLongBlock(rest);
-    const isOpen = end === rest.length && !isFinal;
-    const part = isOpen ? rest.slice(0, Math.floor(rest.length / plainPart) * plainPart) : rest.slice(0, end);
-    this.add(plain(part));
-    this.done += part.length;
-    this.plainText = isOpen ? true : null;
-    return rest.slice(part.length);
+  /// Shows blocks up to the next one that is not parsed; all but the last are finished.
+  showParsed(rest, isFinal) {
+    const source = prepared(rest);
+    const tokens = library.lexer(source);
+    let open = isFinal ? tokens.length : tokens.findLastIndex((token) => token.type !== "space");
+    if (open < 0) open = 0;
+    let at = 0;
+    for (const token of tokens.slice(0, open)) {
+      this.add(block(token, 0, true));
+      at = source.indexOf(token.raw, at) + token.raw.length; // definitions of links have no token
+    }
+    this.done += offsetIn(rest, source, at);
+    replace(this.tail, blocks(tokens.slice(open), 0, isFinal));
   }
 
-  /// The open end of a block that is too long, less than a part of it.
-  appendPlain(rest) {
-    replace(this.tail, plain(rest));
-    if (rest.length < plainPart) return;
-    const whole = rest.slice(0, Math.floor(rest.length / plainPart) * plainPart);
-    this.add(plain(whole));
-    this.done += whole.length;
-    replace(this.tail, plain(rest.slice(whole.length)));
+  /// Shows the block at the front as plain text. Returns whether it has ended.
+  showPlain(rest, isFinal) {
+    const end = endOfBlock(rest);
+    const hasEnded = end < rest.length || isFinal || rest.endsWith("\n\n");
+    const whole = hasEnded ? end : Math.floor(rest.length / plainPart) * plainPart;
+    if (whole > 0) this.add(plain(rest.slice(0, whole)));
+    this.done += whole;
+    this.isPlain = !hasEnded;
+    replace(this.tail, !hasEnded && whole < rest.length && plain(rest.slice(whole)));
+    return hasEnded;
   }
 }

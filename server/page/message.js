@@ -15,8 +15,7 @@ function quiet(label, onclick, properties = {}) {
 
 function copyButton(textOf) {
   const button = quiet(strings.copy, async () => {
-    await copy(textOf());
-    button.textContent = strings.copied;
+    button.textContent = await copy(textOf()) ? strings.copied : strings.copyFailed;
     setTimeout(() => { button.textContent = strings.copy; }, 1500);
   });
   return button;
@@ -109,7 +108,7 @@ function figures(node) {
   const { first, perSecond } = speedOf(node);
   const parts = [first !== null && strings.firstToken(duration(first)), perSecond && strings.speed(rate(perSecond)),
     node.usage && strings.read(count(node.usage.input - node.usage.cached), count(node.usage.cached)),
-    node.settings?.schema?.trim() && (node.status === "completed" ? strings.schemaHeld : strings.schemaCut)].filter(Boolean);
+    node.settings?.schema?.trim() && { completed: strings.schemaHeld, incomplete: strings.schemaCut }[node.status]].filter(Boolean);
   return parts.length > 0 && h("button", { type: "button", class: "link note figures", dir: "ltr", title: strings.answerDetails, onclick: () => showDetails(node) },
     parts.flatMap((part, index) => [index > 0 && " · ", h("span", {}, part)]));
 }
@@ -118,7 +117,7 @@ function endingOf(node) {
   switch (node.status) {
   case "cancelled": return [strings.stopped];
   case "incomplete": return [strings.cutOff];
-  case "failed": return [strings.failed(node.error || strings.offline), true];
+  case "failed": return [node.error ? strings.failed(node.error) : strings.notSent, true];
   case "interrupted": return [strings.interrupted, true];
   case "gone": return [strings.gone, true];
   default: return null;
@@ -171,7 +170,7 @@ export function answerView({ conversation, node, isLast, onRegenerate, onContinu
   function showStatus() {
     if (isRunning(node)) {
       const isQuiet = !node.text && !node.reasoning && !(node.calls?.length);
-      return replace(status, node.waits ? strings.reconnecting : isQuiet ? progressOf(node) : "");
+      return replace(status, node.waits ? [strings.reconnecting, node.isUnwanted && ` ${strings.stopping}`] : isQuiet ? progressOf(node) : "");
     }
     const [ending, isBad] = endingOf(node) ?? ["", false];
     status.classList.toggle("bad", isBad === true);
@@ -182,7 +181,7 @@ export function answerView({ conversation, node, isLast, onRegenerate, onContinu
     if (isRunning(node)) return replace(foot);
     replace(foot, figures(node), h("span", { class: "actions" }, versions(conversation, node, onSwitch),
       node.text && copyButton(() => node.text), quiet(strings.regenerate, () => onRegenerate(node)),
-      isLast() && node.text && (node.status === "incomplete" || node.status === "cancelled" || node.status === "interrupted") &&
+      isLast() && node.text && (node.status === "incomplete" || node.status === "cancelled" || node.status === "interrupted" || node.status === "failed") &&
         quiet(strings.continueAnswer, () => onContinue(node))));
   }
 

@@ -273,7 +273,10 @@ export function modelsView() {
   const fill = keyedChildren(table, (model) => model.name, modelRow);
   const none = h("div", { class: "next-step" }, h("h2", {}, strings.noModel), h("p", { class: "note" }, viewStrings.noModelHint),
     command(strings.noModelCommand));
-  const view = stateView("models", [pull.element, table, none], ({ models }) => {
+  const elsewhere = h("p", { class: "note" }, viewStrings.pullElsewhere);
+  const view = stateView("models", [pull.element, elsewhere, table, none], ({ models, can_pull }) => {
+    pull.element.hidden = !can_pull;
+    elsewhere.hidden = can_pull;
     table.hidden = models.length === 0;
     none.hidden = models.length > 0;
     fill(models);

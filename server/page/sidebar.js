@@ -2,8 +2,9 @@
 
 import { forget, onAnswer } from "./answers.js";
 import * as conversations from "./conversation.js";
-import { debounce, h, iconButton, openDialog, replace } from "./dom.js";
+import { debounce, h, iconButton, openDialog, openNotice, replace } from "./dom.js";
 import * as store from "./store.js";
+import { openShare } from "./share.js";
 import { strings } from "./strings.js";
 
 const day_ms = 86_400_000;
@@ -14,11 +15,6 @@ function download(name, value) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-function notice(text) {
-  openDialog(strings.title, h("p", {}, text), [h("button", { type: "button", class: "primary", autofocus: true,
-    onclick: (event) => event.target.closest("dialog").close() }, strings.close)]);
-}
-
 /// Groups that the list shows, in order: [heading, conversations].
 function groupsOf(all) {
   const pinned = all.filter((one) => one.pinned);
@@ -27,8 +23,12 @@ function groupsOf(all) {
   return [[strings.pinned, pinned], [strings.today, today], [strings.earlier, earlier]].filter(([, some]) => some.length > 0);
 }
 
-/// `go(hash)`: opens a view. `current()`: the id of the conversation that is shown, or null.
-export function sidebar({ go, current, onChange }) {
+const narrow = matchMedia("(max-width: 719px)");
+const drawer_ms = 130; // the motion of style/layout.css, and a little
+
+/// `go(hash)`: opens a view. `current()`: the id of the conversation that is shown, or null. `onDrawer(isOpen)`: called when the
+/// drawer covers the view, or does not.
+export function sidebar({ go, current, onChange, onDrawer }) {
   const list = h("div", { class: "conversations", role: "region", "aria-label": strings.title });
   const search = h("input", { type: "search", placeholder: strings.search, "aria-label": strings.search, oninput: debounce(() => refresh(), 100) });
   const picker = h("input", { type: "file", accept: "application/json,.json", hidden: true, onchange: () => importFile() });
@@ -42,23 +42,28 @@ export function sidebar({ go, current, onChange }) {
   const shade = h("div", { class: "shade", hidden: true, onclick: () => toggle(false) });
   const subscriptions = new Map();
 
+  /// Opens or closes the drawer of a narrow window. Returns whether that changed anything.
   function toggle(isOpen) {
+    const wasOpen = element.classList.contains("is-open");
     element.classList.toggle("is-open", isOpen);
     shade.hidden = !isOpen;
-    if (isOpen) search.focus();
+    onDrawer(isOpen && narrow.matches);
+    if (isOpen) setTimeout(() => search.focus(), drawer_ms); // it is hidden until then
+    return wasOpen !== isOpen;
   }
 
   async function importFile() {
     const [file] = picker.files;
     picker.value = "";
     const read = await file.text().then((text) => conversations.importOf(JSON.parse(text))).catch(() => null);
-    if (read === null) return notice(strings.notAnExport);
+    if (read === null) return openNotice(strings.notAnExport);
     for (const one of read) await store.put(one);
     await refresh();
-    notice(strings.imported(read.length));
+    openNotice(strings.imported(read.length));
   }
 
-  async function change(conversation, values) {
+  async function change({ id }, values) {
+    const conversation = await store.get(id);
     Object.assign(conversation, values);
     conversations.touch(conversation);
     await store.put(conversation);
@@ -79,10 +84,11 @@ export function sidebar({ go, current, onChange }) {
       h("button", { type: "button", class: "outlined", autofocus: true, onclick: () => dialog.close() }, strings.cancel),
       h("button", { type: "button", class: "primary", onclick: async () => {
         dialog.close();
+        const whole = await store.get(conversation.id) ?? conversation;
         await store.remove(conversation.id);
         await refresh();
         if (current() === conversation.id) go("#/new");
-        await forget(conversation);
+        await forget(whole);
       } }, strings.remove)]);
   }
 
@@ -92,6 +98,7 @@ export function sidebar({ go, current, onChange }) {
     const dialog = openDialog(title, h("div", { class: "menu-list" },
       item(conversation.pinned ? strings.unpin : strings.pin, () => change(conversation, { pinned: !conversation.pinned })),
       item(strings.rename, () => rename(conversation)),
+      item(strings.share, () => openShare(conversation)),
       item(strings.exportOne, () => download("conversation.json", conversations.exportOf([conversation]))),
       item(strings.exportAll, async () => download("conversations.json", conversations.exportOf(await store.list()))),
       item(strings.importAll, () => picker.click()),
@@ -146,5 +153,5 @@ export function sidebar({ go, current, onChange }) {
 
   store.onOtherTab(debounce(() => refresh(), 300));
   refresh();
-  return { element, shade, refresh, setView, toggle, focusSearch: () => { toggle(true); search.focus(); } };
+  return { element, shade, refresh, setView, toggle, focusSearch: () => { if (narrow.matches) toggle(true); else search.focus(); } };
 }

@@ -40,12 +40,19 @@ struct Reader {
     uint64_t client = 0;
     bool is_operator = false;
 
+    bool is_trusted = false; ///< an operator by its key, or without keys on this machine
+
     [[nodiscard]] bool may_see(uint64_t other) const { return is_operator || other == client; }
+    /// Whether it may read the prompts of a client.
+    [[nodiscard]] bool may_read(uint64_t other) const { return is_trusted || other == client; }
 };
 
 Reader reader_of(const Service& service, const HttpRequest& request) {
     const AccessRules& access = service.options.access;
-    return {.client = client_of(access, request), .is_operator = is_operator(access, request)};
+    const bool is_operator = server::is_operator(access, request);
+    return {.client = client_of(access, request),
+            .is_operator = is_operator,
+            .is_trusted = is_operator && (!access.api_keys.empty() || is_local(access, request))};
 }
 
 /// Null: the kernels have not been checked yet.
@@ -297,7 +304,8 @@ ApiResult<HttpReply> show_request(Service& service, const HttpRequest& request, 
     }
     Json json = request_json(**found);
     const auto& prompt = (*found)->answer.journal->prompt;
-    json["prompt"] = prompt == nullptr ? Json() : Json(*prompt);
+    json["prompt"] =
+        prompt == nullptr || !reader.may_read((*found)->answer.journal->client) ? Json() : Json(*prompt);
     return uncached(json);
 }
 

@@ -29,20 +29,43 @@ async function run(mode, work) {
   });
 }
 
-/// Returns all conversations, the last changed first.
+const inUse = new Map(); // id -> the object that views and running answers share
+const removed = new Set();
+
+/// The one object of a conversation in this tab, with what is stored of it.
+function shared(stored) {
+  const known = inUse.get(stored.id);
+  if (known) return merge(known, stored);
+  inUse.set(stored.id, stored);
+  return stored;
+}
+
+/// Whether conversations are kept: some browsers allow no database.
+export const isAvailable = () => open().then(() => true, () => false);
+
+/// Returns all conversations, the last changed first. They are copies, to be listed.
 export async function list() {
   const all = await run("readonly", (store) => store.getAll());
   return all.sort((one, other) => other.updated - one.updated);
 }
 
-export const get = (id) => run("readonly", (store) => store.get(id));
+/// Returns a conversation, or undefined. It is the same object for all who ask in this tab.
+export async function get(id) {
+  const stored = await run("readonly", (store) => store.get(id));
+  return stored ? shared(stored) : inUse.get(id);
+}
 
-/// Stores the conversation, merged with what another tab stored, and tells the other tabs.
+/// Stores the conversation, merged with what another tab stored, and tells the other tabs. A conversation that was removed,
+/// here or there, stays removed.
 export async function put(conversation) {
+  if (removed.has(conversation.id)) return;
+  inUse.set(conversation.id, conversation);
   await run("readwrite", (store) => {
     const stored = store.get(conversation.id);
     stored.onsuccess = () => {
+      if (!stored.result && conversation.stored) return void removed.add(conversation.id);
       if (stored.result) merge(conversation, stored.result);
+      conversation.stored = true;
       store.put(conversation);
     };
     return stored;
@@ -51,9 +74,14 @@ export async function put(conversation) {
 }
 
 export async function remove(id) {
+  removed.add(id);
+  inUse.delete(id);
   await run("readwrite", (store) => store.delete(id));
   channel?.postMessage(id);
 }
+
+/// Forgets the object of a conversation that no view shows and no answer changes.
+export const release = (id) => inUse.delete(id);
 
 /// Calls `listener` with the id of a conversation that another tab changed or removed; returns a function that stops it.
 export function onOtherTab(listener) {

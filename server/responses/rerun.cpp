@@ -7,7 +7,8 @@
 #include "server/responses/dialect.hpp"
 #include "server/responses/response_job.hpp"
 
-#include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@
 namespace etna::server::responses {
 namespace {
 
-/// Generates one pending response again. Errors: those of ResponseJob::prepare() and of the store.
-ApiStatus run_again(Service& service, storage::Response response, Rerun rerun) {
+/// Generates one pending response again. Errors: those of ResponseJob::prepare(), and 429.
+ApiStatus run_again(Service& service, const storage::Response& response, Rerun rerun) {
     const HttpRequest anonymous = {.remote_address = rerun.remote_address,
                                    .remote_network = rerun.remote_network};
     auto request = request_of_owner(service.options.access, response.owner, anonymous);
@@ -26,19 +27,48 @@ ApiStatus run_again(Service& service, storage::Response response, Rerun rerun) {
         request->headers[std::string(dialect_header)] = rerun.dialect;
     Call call;
     call.request_id = new_uuid();
-    ++rerun.begun;
-    response.events =
-        rerun_text(rerun); // first, so that a request that ends the process is not tried for ever
-    if (const Status stored = service.persistence->store->put(response); !stored)
-        return store_failed(stored.error());
     const Json object = parse_json(response.object);
     ETNA_TRY(const auto job,
              ResponseJob::prepare(service, *request, call, rerun.body, Purpose::answer,
                                   ResponseId{.id = response.id, .created_unix_s = object["created_at"]}));
+    ++rerun.begun;
+    // When it leaves the queue, and before its first token: a request that ends the process is not tried for
+    // ever.
+    job->on_begin([&service, begun = response, text = rerun_text(rerun)]() mutable {
+        begun.events = std::move(text);
+        if (const Status stored = service.persistence->store->put(begun); !stored)
+            service.log(warning_line(service.options.log_format, stored.error().message));
+    });
     service.persistence->runs.add(job->stream());
     if (!run_in_background(job, service, *request, call))
         return ApiError{.message = "too many background responses are running"};
     return {};
+}
+
+Json failed_object(const storage::Response& response, std::string_view reason) {
+    Json object = parse_json(response.object);
+    object["status"] = to_string(ResponseStatus::failed);
+    object["error"] = {{"code", "server_error"}, {"message", reason}};
+    return object;
+}
+
+/// Serves a failed response from memory, because the store does not take it.
+void hold_failed(Service& service, const storage::Response& response, std::string_view reason) {
+    auto stream = std::make_shared<ResponseStream>(response.id, response.owner, false);
+    stream->set_object(failed_object(response, reason));
+    stream->set_unstored();
+    stream->end();
+    service.persistence->runs.add(stream);
+    service.persistence->runs.hold(std::move(stream));
+}
+
+void fail_pending(Service& service, const storage::Response& response, const std::string& reason) {
+    service.log(warning_line(service.options.log_format,
+                             fmt::format("the response {} does not continue: {}", response.id, reason)));
+    if (const Status failed = interrupt(*service.persistence->store, response, reason); !failed) {
+        service.log(warning_line(service.options.log_format, failed.error().message));
+        hold_failed(service, response, reason);
+    }
 }
 
 } // namespace
@@ -65,12 +95,8 @@ std::optional<Rerun> read_rerun(std::string_view text) {
     return rerun;
 }
 
-Status interrupt(storage::Store& store, storage::Response response) {
-    Json object = parse_json(response.object);
-    object["status"] = to_string(ResponseStatus::failed);
-    object["error"] = {{"code", "server_error"},
-                       {"message", "the server was stopped before the response was complete"}};
-    response.object = dump_json(object);
+Status interrupt(storage::Store& store, storage::Response response, std::string_view reason) {
+    response.object = dump_json(failed_object(response, reason));
     response.events.clear();
     response.is_pending = false;
     return store.put(response);
@@ -79,26 +105,24 @@ Status interrupt(storage::Store& store, storage::Response response) {
 void run_pending(Service& service) {
     if (!service.persistence->store)
         return;
-    auto pending = service.persistence->store->pending();
+    const auto pending = service.persistence->store->pending();
     if (!pending) {
         service.log(warning_line(service.options.log_format, pending.error().message));
         return;
     }
-    for (storage::Response& response : *pending) {
+    for (const storage::Response& response : *pending) {
         auto rerun = read_rerun(response.events);
-        const ApiStatus begun = rerun ? run_again(service, response, std::move(*rerun))
-                                      : ApiStatus(ApiError{.message = "its request is not stored"});
-        const std::string id = response.id;
-        if (begun) {
-            service.log(
-                event_line(service.options.log_format, fmt::format("continuing the response {}", id)));
+        if (!rerun) { // open_persistence() could not fail it
+            fail_pending(service, response, std::string(interrupted_message));
+            continue;
+        }
+        if (const auto begun = run_again(service, response, std::move(*rerun)); !begun) {
+            fail_pending(service, response,
+                         fmt::format("{}; {}", interrupted_message, begun.error().message));
             continue;
         }
         service.log(
-            warning_line(service.options.log_format,
-                         fmt::format("the response {} cannot continue: {}", id, begun.error().message)));
-        if (const Status failed = interrupt(*service.persistence->store, std::move(response)); !failed)
-            service.log(warning_line(service.options.log_format, failed.error().message));
+            event_line(service.options.log_format, fmt::format("continuing the response {}", response.id)));
     }
 }
 

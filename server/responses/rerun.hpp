@@ -22,7 +22,7 @@ struct Rerun {
     std::string dialect = {};        ///< the header `etna-dialect`
     std::string remote_address = {}; ///< of the client, as in HttpRequest
     std::string remote_network = {};
-    uint32_t begun = 1; ///< times that a process has begun to generate it
+    uint32_t begun = 1; ///< processes that have begun to generate it, the first one included
 };
 
 /// Processes that may begin a response; one that ends each of them is not tried for ever.
@@ -33,8 +33,12 @@ std::string rerun_text(const Rerun& rerun);
 /// Empty if the text is not one of rerun_text(), or the response may not run again.
 std::optional<Rerun> read_rerun(std::string_view text);
 
-/// Fails a response that its process did not finish, with the reason. Errors: those of Store::put().
-Status interrupt(storage::Store& store, storage::Response response);
+/// Why a response has failed that its process did not finish.
+constexpr std::string_view interrupted_message = "the server was stopped before the response was complete";
+
+/// Fails a response that its process did not finish. Errors: those of Store::put().
+Status interrupt(storage::Store& store, storage::Response response,
+                 std::string_view reason = interrupted_message);
 
 /// Runs the responses that an earlier process left pending, each on a thread of its own; those that cannot
 /// run are failed. Call once, when models can be found, before clients ask for them.

@@ -290,6 +290,8 @@ void ResponseJob::leave_queue() {
     if (response_.status != ResponseStatus::queued)
         return;
     response_.status = ResponseStatus::in_progress;
+    if (on_begin_)
+        std::exchange(on_begin_, {})();
     send_state("response.in_progress");
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace etna::server::responses {
@@ -62,6 +63,9 @@ public:
     /// Stores it as pending with its request, so that the next process continues it: see rerun.hpp. Error:
     /// 500.
     ApiStatus store_pending();
+
+    /// `hook`: called once, on the thread of run(), when the answer leaves the queue; empty: nothing.
+    void on_begin(std::function<void()> hook) { on_begin_ = std::move(hook); }
 
     /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
     /// an error becomes the response's failure. Ends early when `is_cancelled` returns true or `send` returns
@@ -120,6 +124,7 @@ private:
     std::optional<ApiError> failure_;
     bool has_begun_ = false;
     bool is_abandoned_ = false; ///< the client disconnected before the end of the answer
+    std::function<void()> on_begin_;
     Sink sink_;
     bool is_connected_ = true; ///< the sink still accepts frames
     int64_t next_number_ = 0;

@@ -182,7 +182,7 @@ ApiError not_in_background() {
 
 /// Replays the events of a finished response, from `number` on.
 ApiResult<HttpReply> replay(Service& service, const storage::Response& response, std::size_t number) {
-    if (response.events.empty())
+    if (response.is_pending || response.events.empty())
         return no_events();
     return event_reply(service, [events = response.events, number](EventStream& stream) {
         std::size_t begin = 0;

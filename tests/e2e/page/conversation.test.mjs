@@ -56,6 +56,7 @@ describe('a conversation', () => {
     const next = conversations.add(made, made.leaf, { role: 'user', text: 'more', files: [] });
     const after = conversations.requestOf(made, next.id);
     assert.deepEqual(conversations.causeOf(after, null, { cached: 0 }), { cause: 'first' });
+    assert.deepEqual(conversations.causeOf(after, null, { cached: 9 }), { cause: 'shared' });
     assert.deepEqual(conversations.causeOf(after, before, { cached: 9 }), { cause: 'cached' });
     assert.deepEqual(conversations.causeOf(after, before, { cached: 0 }), { cause: 'evicted' });
     assert.deepEqual(conversations.causeOf(after, { ...before, model: 'other' }, { cached: 0 }), { cause: 'model' });
@@ -93,7 +94,16 @@ describe('a conversation', () => {
     assert.equal(conversations.importOf(null), null);
     assert.equal(conversations.importOf({ format: 'other', conversations: [] }), null);
     assert.equal(broken((one) => { one.leaf = 'missing'; }), null);
-    assert.equal(broken((one) => { one.nodes[one.leaf].parent = one.leaf; }), null);
+    assert.equal(broken((one) => { one.nodes[one.leaf].children.push(one.roots[0]); }), null);
+    assert.equal(broken((one) => { one.leaf = 'toString'; }), null);
+    assert.equal(broken((one) => { one.nodes.extra = { ...one.nodes[one.leaf], id: 'extra' }; }), null);
+    const [odd] = conversations.importOf({ format: conversations.format, conversations: [{ ...exported.conversations[0], title: 5, settings: { schema: 5 },
+      nodes: Object.fromEntries(Object.entries(exported.conversations[0].nodes).map(([id, node]) => [id, { ...node, text: 5, files: 'x', calls: {} }])) }] });
+    assert.deepEqual(conversations.branch(odd).map((node) => node.text), ['', '']);
+    assert.equal(odd.settings.schema, '');
+    const long = { format: conversations.format, conversations: [conversations.create()] };
+    for (let index = 0; index < 5000; ++index) conversations.add(long.conversations[0], long.conversations[0].leaf, { role: 'user', text: 'x', files: [] });
+    assert.equal(Object.keys(conversations.importOf(long)[0].nodes).length, 5000);
     assert.equal(broken((one) => { one.nodes[one.roots[0]].children.push('missing'); }), null);
     assert.equal(broken((one) => { one.nodes[one.leaf].role = 'system'; }), null);
     assert.equal(broken((one) => { delete one.nodes; }), null);

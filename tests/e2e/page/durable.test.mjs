@@ -27,8 +27,8 @@ describe('answers that outlive the page', () => {
   });
 
   /** Asks for a long answer, and returns when its text has begun. */
-  async function beginLong(page) {
-    await extendRequests(page, LONG);
+  async function beginLong(page, members = LONG) {
+    await extendRequests(page, members);
     await ask(page, 'Tell me a story.');
     await page.locator('.message.assistant .prose').last().filter({ hasText: /\S{3}/ }).waitFor();
   }
@@ -53,6 +53,57 @@ describe('answers that outlive the page', () => {
     const { page: again, problems } = await openPage(browser, server.address, { context, hash });
     await checkWhole(again);
     assert.deepEqual(problems, []);
+    await context.close();
+  });
+
+  it('goes on while other views and chats are shown', async () => {
+    const { page, context } = await openPage(browser, server.address);
+    await beginLong(page);
+    const { hash } = new URL(page.url());
+    for (const other of ['#/models', '#/new']) {
+      await page.evaluate((to) => { location.hash = to; }, other);
+      await page.waitForTimeout(200);
+      await page.evaluate((to) => { location.hash = to; }, hash);
+      await page.locator('.message.assistant .prose').last().filter({ hasText: /\S{3}/ }).waitFor();
+    }
+    await checkWhole(page);
+    await context.close();
+  });
+
+  it('does not come back when its conversation is deleted while it streams', async () => {
+    const { page, context } = await openPage(browser, server.address);
+    await beginLong(page);
+    await page.locator('.conversations').getByRole('button', { name: /^Menu of/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Conversations appear here.').waitFor();
+    await page.waitForTimeout(2500); // an answer is stored each second
+    await page.reload();
+    await page.getByText('Conversations appear here.').waitFor();
+    await context.close();
+  });
+
+  it('leaves room for others when many run', async () => {
+    const { page, context } = await openPage(browser, server.address);
+    for (let index = 0; index < 7; ++index) {
+      await page.getByRole('button', { name: 'New chat' }).click();
+      await beginLong(page, { ...LONG, max_output_tokens: 150 });
+    }
+    await page.evaluate(() => fetch('page/state')); // six connections are all that a browser has
+    await page.locator('.conversations .running').first().waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.conversations .running').length === 0, null, { timeout: 100_000 });
+    await context.close();
+  });
+
+  it('is stopped by a server that comes back', async () => {
+    const { page, context } = await openPage(browser, server.address);
+    await beginLong(page);
+    await server.end('SIGKILL');
+    await page.getByText('The server does not answer. The question is kept; trying again.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Stops when the server answers.').waitFor();
+    await server.start();
+    await page.getByText('Stopped.').waitFor();
     await context.close();
   });
 

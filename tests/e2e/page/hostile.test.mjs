@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { answered, ask, isLong, launchBrowser, openPage, script, Server } from './support.mjs';
+import { answered, ask, isLong, launchBrowser, openPage, script, Server, speak } from './support.mjs';
 
 const MARKUP = `<img src=x onerror="hacked()"> <script>hacked()</script> <svg onload="hacked()"><style>* { display: none }</style>
 
@@ -81,6 +81,26 @@ describe('hostile answers', () => {
     assert.match(await answer.innerText(), /deep/);
   }, { size: 2000 }));
 
+  it('shows while it grows what it shows at once', async () => {
+    const text = ['# Title', 'A [link][1] and `code`.', '```make\nall:\n\tcc -o a a.c\n\t\t\t\t\tdeep\n```', 'After the block ALPHA.', '[1]: https://example.org/one',
+      '- one\n- two\n\n- three', '\\(a_1 * b_2\\) and $$x_i * y_i$$ cost $5 or $6.', '| a | b |\n|---|---|\n| 1 | 2 |', '> quoted\n> twice', '*a '.repeat(2000), 'End.'].join('\n\n');
+    const shown = [];
+    for (const [size, delay_ms] of [[text.length, 0], [7, 0], [250, 4]]) {
+      const { page, context, problems } = await openPage(browser, server.address);
+      await speak(page, text, { size, delay_ms });
+      await ask(page, 'Go');
+      const prose = (await answered(page)).locator('.prose').last();
+      shown.push(await prose.innerText());
+      assert.equal(await prose.locator('a').getAttribute('href'), 'https://example.org/one');
+      assert.equal(await prose.locator('pre').innerText(), 'all:\n\tcc -o a a.c\n\t\t\t\t\tdeep');
+      assert.match(shown.at(-1), /\\\(a_1 \* b_2\\\) and \$\$x_i \* y_i\$\$ cost \$5 or \$6\./);
+      assert.deepEqual(problems, []);
+      await context.close();
+    }
+    assert.equal(shown[1], shown[0]);
+    assert.equal(shown[2], shown[0]);
+  });
+
   it('neither answers nor obeys a page of another origin', async () => {
     const other = http.createServer((_, reply) => { reply.setHeader('content-type', 'text/html'); reply.end('<!doctype html><title>other</title>'); }).listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -109,25 +129,11 @@ describe('hostile answers', () => {
   it('streams 5,000 tokens without a frame over 50 ms', { skip: !isLong && 'needs a machine of its own: --long' }, async () => {
     const { page, context } = await openPage(browser, server.address);
     const words = Array.from({ length: 5000 }, (_, index) => (index % 40 === 39 ? `word${index}.\n\n` : `word${index} `));
-    const events = [{ type: 'response.created', response: { id: 'resp_long', model: 'demo', status: 'in_progress' } },
-      ...words.map((delta) => ({ type: 'response.output_text.delta', output_index: 0, delta })),
-      { type: 'response.completed', response: { id: 'resp_long', model: 'demo', status: 'completed' } }];
-    await page.evaluate((given) => { // a stream of 500 tokens a second
-      const real = window.fetch;
-      window.fetch = (address, options) => {
-        if (address !== 'v1/responses') return real(address, options);
-        let next = 0;
-        const body = new ReadableStream({ async pull(controller) {
-          await new Promise((resolve) => { setTimeout(resolve, 2); });
-          if (next === given.length) return controller.close();
-          controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ ...given[next], sequence_number: next })}\n\n`));
-          next += 1;
-        } });
-        return Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
-      };
+    await page.evaluate(() => {
       window.longest = 0;
       new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration); }).observe({ type: 'longtask', buffered: false });
-    }, events);
+    });
+    await speak(page, words.join(''), { size: 8, delay_ms: 2 });
     await ask(page, 'Go');
     await answered(page);
     assert.ok(await page.evaluate(() => window.longest) <= 50, `a task took ${await page.evaluate(() => window.longest)} ms`);

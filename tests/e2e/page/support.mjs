@@ -134,3 +134,25 @@ export function script(page, ...texts) {
     return route.fulfill({ status: 200, contentType: 'text/event-stream', body: scripted(text, { id: `resp_scripted${next}`, ...options }) });
   });
 }
+
+/** Answers the page's questions with this text, a piece every `delay_ms`, as a model would. */
+export function speak(page, text, { size = 7, delay_ms = 4 } = {}) {
+  return page.evaluate(([all, step, delay]) => {
+    const real = window.fetch;
+    let asked = 0;
+    window.fetch = (address, options) => {
+      if (address !== 'v1/responses') return real(address, options);
+      const response = { id: `resp_spoken${++asked}`, model: 'demo', status: 'in_progress' };
+      const pieces = [{ type: 'response.created', response }];
+      for (let at = 0; at < all.length; at += step) pieces.push({ type: 'response.output_text.delta', output_index: 0, delta: all.slice(at, at + step) });
+      pieces.push({ type: 'response.completed', response: { ...response, status: 'completed' } });
+      let next = 0;
+      return Promise.resolve(new Response(new ReadableStream({ async pull(controller) {
+        await new Promise((resolve) => { setTimeout(resolve, delay); });
+        if (next === pieces.length) return controller.close();
+        controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ ...pieces[next], sequence_number: next })}\n\n`));
+        next += 1;
+      } }), { headers: { 'content-type': 'text/event-stream' } }));
+    };
+  }, [text, size, delay_ms]);
+}
