@@ -89,7 +89,7 @@ constexpr std::string_view front_page = R"(<!doctype html>
 <h1>etna</h1>
 <p>This is <code>etna serve</code>, a server for language models. It speaks OpenAI's API: set the base URL of a
 client to this page's address followed by <code>/v1</code>. It speaks Anthropic's Messages API and Ollama's API, too, at
-this address.</p>
+this address. A browser gets a page to chat with here, unless the server runs with <code>--no-page</code>.</p>
 <ul>
 <li><a href="/v1/models">/v1/models</a>: the served models
 <li><a href="/health">/health</a>: whether the server accepts requests

@@ -41,7 +41,7 @@ class Progress(Chat):
         return matches
 
     def test_a_long_prompt_is_counted(self):
-        (self.home / "long.txt").write_text("the cat and the dog " * 90)
+        (self.home / "long.txt").write_text("the cat and the dog " * 200)  # about 1,000 tokens take over a second
         screens = self.shown("run", "demo", "--raw", "--file", str(self.home / "long.txt"), "-n", "4")
         self.check(screens, r"reading the prompt (?:\[[#.]+\] )?[0-9]+ of [0-9]+ tokens")
 

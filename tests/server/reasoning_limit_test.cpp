@@ -69,7 +69,7 @@ TEST_CASE("every name of a reasoning budget ends the reasoning, and the answer f
     for (const Json& piece :
          pieces_of(service.post(chats_path, pondering(R"(, "reasoning_budget_tokens": 5, "stream": true)"))))
         streamed += piece["delta"].value("reasoning_content", "");
-    CHECK(streamed == limited["reasoning_content"]);
+    CHECK(Json(streamed) == limited["reasoning_content"]);
 }
 
 TEST_CASE("a message's budget_tokens end its thinking") {
@@ -105,8 +105,8 @@ TEST_CASE("the operator's budget applies to requests without one, and an effort 
     const auto thoughts = [](const Json& one) {
         return one["output"][0]["content"][0]["text"].get<std::string>();
     };
-    CHECK(thoughts(response("")) == own["reasoning_content"]);
-    CHECK(thoughts(response(R"(, "reasoning": {"effort": "low"})")) == low["reasoning_content"]);
+    CHECK(Json(thoughts(response(""))) == own["reasoning_content"]);
+    CHECK(Json(thoughts(response(R"(, "reasoning": {"effort": "low"})"))) == low["reasoning_content"]);
     const Json ollama = post_json(
         service, ollama_chat_path,
         ollama_chat("Go", R"(, "think": "low", "options": {"temperature": 0})" + std::string(whole_answer)));

@@ -78,7 +78,7 @@ TEST_CASE("an invalid listing is an error that names the problem") {
         const auto files = store::parse_listing(text);
         REQUIRE(!files.has_value());
         CHECK(files.error().kind == ErrorKind::corrupt);
-        CHECK_THAT(files.error().message, Catch::Matchers::Contains(message));
+        CHECK_THAT(files.error().message, Catch::Matchers::ContainsSubstring(message));
     }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("Q4_K_M is taken, else the nearest, with a note") {
     const auto nearest =
         chosen("", {gguf_file("m-Q8_0.gguf"), gguf_file("m-Q5_K_M.gguf"), gguf_file("m-Q2_K.gguf")});
     CHECK(nearest.quantisation == "Q5_K_M");
-    CHECK_THAT(nearest.note, Catch::Matchers::Contains("hf.co/u/r has no Q4_K_M; taking Q5_K_M"));
+    CHECK_THAT(nearest.note, Catch::Matchers::ContainsSubstring("hf.co/u/r has no Q4_K_M; taking Q5_K_M"));
     CHECK(chosen("", {gguf_file("only.gguf")}).parts == std::vector<HubFile>{gguf_file("only.gguf")});
 }
 
@@ -118,10 +118,10 @@ TEST_CASE("a named quantisation or file is taken, or refused with those that exi
     CHECK(chosen("q4_k_m", files).parts.front().path == "m-Q4_K_M.gguf");
     CHECK(chosen("other-Q8_0.gguf", files).parts.front().path == "other-Q8_0.gguf");
     CHECK(refused("Q5_0", files).kind == ErrorKind::not_found);
-    CHECK_THAT(refused("Q5_0", files).hint, Catch::Matchers::Contains("Q4_K_M, Q8_0"));
+    CHECK_THAT(refused("Q5_0", files).hint, Catch::Matchers::ContainsSubstring("Q4_K_M, Q8_0"));
     CHECK(refused("Q8_0", files).kind == ErrorKind::invalid_argument);
-    CHECK_THAT(refused("Q8_0", files).hint, Catch::Matchers::Contains("m-Q8_0.gguf, other-Q8_0.gguf"));
-    CHECK_THAT(refused("", {gguf_file("README.md")}).message, Catch::Matchers::Contains("no GGUF file"));
+    CHECK_THAT(refused("Q8_0", files).hint, Catch::Matchers::ContainsSubstring("m-Q8_0.gguf, other-Q8_0.gguf"));
+    CHECK_THAT(refused("", {gguf_file("README.md")}).message, Catch::Matchers::ContainsSubstring("no GGUF file"));
 }
 
 TEST_CASE("the parts of a split model come together, in order; projectors and drafts are reported") {

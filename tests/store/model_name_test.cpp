@@ -104,7 +104,7 @@ TEST_CASE("a part that is not a plain name is refused by name") {
         const auto name = store::parse_model_name(text);
         REQUIRE(!name.has_value());
         CHECK(name.error().kind == ErrorKind::invalid_argument);
-        CHECK_THAT(name.error().message, Catch::Matchers::Contains(message));
+        CHECK_THAT(name.error().message, Catch::Matchers::ContainsSubstring(message));
     }
 }
 
