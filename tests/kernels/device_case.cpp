@@ -113,6 +113,10 @@ std::vector<kernels::PlanFamily> all_families() {
             kernels::PlanFamily::lavapipe};
 }
 
+std::size_t shape_number(std::size_t family, std::size_t format) {
+    return format + (runs_whole_products() ? family * kernels::format_count : 0);
+}
+
 std::vector<float> random_floats(std::mt19937& random, std::size_t count) {
     std::vector<float> numbers(count);
     for (float& number : numbers)

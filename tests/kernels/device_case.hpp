@@ -68,6 +68,12 @@ private:
 /// on narrow subgroups) fall back.
 std::vector<kernels::PlanFamily> all_families();
 
+/// Selects the shape for number `format` of a list of formats under number `family` of a list of families. In
+/// a sample each format has the same shape under every family: the GPU families have one plan for most
+/// shapes, so that they share its pipeline, whose compilation is most of a kernel test. In a full product the
+/// shapes differ.
+std::size_t shape_number(std::size_t family, std::size_t format);
+
 /// Numbers in [-1, 1), the same with every standard library.
 std::vector<float> random_floats(std::mt19937& random, std::size_t count);
 

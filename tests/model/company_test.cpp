@@ -102,9 +102,11 @@ void check_equal(const Received& received, const Received& expected) {
     }
 }
 
+constexpr uint32_t answer_length = 24; ///< past the end of the prompt's last page
+
 /// Prompts of 75 tokens, the first 40 of them the same.
 engine::Request request_number(uint32_t number) {
-    engine::Request request{.prompt = random_tokens(40, vocabulary, 3), .max_tokens = 40};
+    engine::Request request{.prompt = random_tokens(40, vocabulary, 3), .max_tokens = answer_length};
     const auto own = random_tokens(35, vocabulary, 100 + number);
     request.prompt.insert(request.prompt.end(), own.begin(), own.end());
     request.sampling = {.temperature = number % 2 == 0 ? 0.0F : 1.2F, .top_k = 40, .seed = number};
@@ -180,7 +182,7 @@ TEST_CASE("the next turn computes new tokens only, and gives the bits of a full 
             const Received& received = company.received(id);
             // The last token of an answer was never an input; all others are cached.
             const uint64_t new_tokens = i == 0 ? turn.prompt.size() : 7 + 1;
-            CHECK(company.rows() - rows == new_tokens + 40 - 1);
+            CHECK(company.rows() - rows == new_tokens + answer_length - 1);
             CHECK(received.cached_tokens == turn.prompt.size() - new_tokens);
             check_equal(received, alone(other.executor(), turn));
             for (const engine::TokenEvent& event : received.answers.at(0))

@@ -56,13 +56,13 @@ Script beginning(uint32_t tokens) {
 std::vector<Script> company() {
     std::vector<Script> scripts;
     for (uint32_t i = 0; i < 6; ++i) {
-        const uint32_t length = 9 + 13 * i;
+        const uint32_t length = 9 + 8 * i;
         scripts.push_back({.tokens = random_tokens(length, 300, 20 + i),
                            .prompt = 3 + 7 * i,
                            .chunk = 5 + i,
                            .want_from = length - 2});
     }
-    scripts.push_back({.tokens = random_tokens(300, 300, 30), .prompt = 280, .chunk = 40, .want_from = 298});
+    scripts.push_back({.tokens = random_tokens(150, 300, 30), .prompt = 130, .chunk = 40, .want_from = 148});
     return scripts;
 }
 

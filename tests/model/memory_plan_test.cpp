@@ -4,6 +4,7 @@
 #include "core/vk/device.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/samples.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <array>
@@ -72,14 +73,17 @@ RandomModelOptions planned_model(RandomArchitecture architecture) {
 } // namespace
 
 TEST_CASE("a memory plan matches the later allocations", "[device]") {
+    constexpr std::array contexts{64U, 4096U, 0U};
+    std::size_t number = 0; // of an architecture with a format
     for (const RandomArchitecture architecture : all_random_architectures) {
         const Bytes bytes = random_model(planned_model(architecture));
         const auto file = gguf::File::parse(bytes, "test model");
         REQUIRE(file);
         const FreshDevice fresh;
+        ++number; // so that the architectures pair formats and contexts in turn
         for (const CacheFormat keys : {CacheFormat::f16, CacheFormat::f32, CacheFormat::q8_0}) {
             const CacheFormat values = keys == CacheFormat::f32 ? CacheFormat::q8_0 : keys;
-            for (const uint32_t context : {64U, 4096U, 0U}) {
+            for (const uint32_t context : in_turn(contexts, number++)) {
                 INFO(to_string(architecture) << ", keys " << to_string(keys) << ", context " << context);
                 REQUIRE(fresh.device->allocated().device.used_bytes == 0);
                 const Loaded loaded =
