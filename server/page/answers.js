@@ -1,7 +1,7 @@
 // Running answers. Each is a background response of the server: it goes on when the page closes, and is followed again from
 // the event after the last one seen. One tab follows an answer at a time; another takes over when that one closes.
 
-import { events, Problem, request } from "./api.js";
+import { events, Problem, request, state } from "./api.js";
 import { causeOf, isRunning, requestOf, touch } from "./conversation.js";
 import * as store from "./store.js";
 
@@ -60,7 +60,7 @@ class Running {
     switch (event.type) {
     case "response.created":
       this.change({ status: "running", response: event.response.id, model: event.response.model });
-      if (node.isUnwanted) cancel(node).catch(() => {});
+      if (node.isUnwanted) stop(node).catch(() => {});
       return void this.save(); // without its id, the answer could not be followed again
     case "response.in_progress":
       return this.change({ begun_ms: node.begun_ms ?? now });
@@ -195,7 +195,9 @@ async function begin(running, body, signal) {
     if (signal.aborted) return;
     if (!running.node.response) return running.fail(problem);
   }
-  await follow(running, signal);
+  if (body.store) return follow(running, signal);
+  if (isRunning(running.node)) running.change({ status: "interrupted", ended_ms: Date.now() });
+  await running.save();
 }
 
 /// Runs `work` while no other tab follows this answer.
@@ -213,9 +215,10 @@ function track(node, work) {
 /// Starts the answer `node`, a new last node of its branch. Throws SyntaxError for a schema or tools that are not JSON.
 export function start(conversation, node) {
   const isContinued = node.text !== "";
-  const body = requestOf(conversation, isContinued ? node.id : node.parent);
+  const isStored = state()?.stores_responses !== false;
+  const body = requestOf(conversation, isContinued ? node.id : node.parent, isStored);
   for (const name of ["response", "first_ms", "thought_ms", "begun_ms", "ended_ms", "usage", "timings", "error", "isUnwanted"]) delete node[name];
-  Object.assign(node, { status: "sending", sequence: -1, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
+  Object.assign(node, { status: "sending", sequence: -1, isStored, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
   const running = new Running(conversation, node);
   running.save();
   track(node, (signal) => alone(node, signal, () => begin(running, body, signal)));
@@ -230,7 +233,7 @@ export function resume(conversation) {
       await store.get(conversation.id); // another tab may have followed it to its end
       tell(node);
       if (!isRunning(node)) return;
-      if (!node.response) return running.change({ status: "interrupted", ended_ms: Date.now() }), running.save();
+      if (!node.response || node.isStored === false) return running.change({ status: "interrupted", ended_ms: Date.now() }), running.save();
       await follow(running, signal);
     }));
   }
@@ -241,6 +244,11 @@ export async function stop(node) {
   node.isUnwanted = true;
   tell(node);
   if (!node.response) return;
+  if (node.isStored === false) { // the server ends it when nobody reads it
+    followed.get(node.id)?.abort();
+    Object.assign(node, { status: "cancelled", ended_ms: Date.now() });
+    return tell(node);
+  }
   try {
     await cancel(node);
   } catch (problem) {

@@ -139,11 +139,12 @@ function preamble(settings) {
 }
 
 /// The body of POST /v1/responses that answers the branch up to `last`. If that is an assistant's, its text is continued.
-/// Throws SyntaxError if the schema or the tools are not JSON.
-export function requestOf(conversation, last) {
+/// `isStored`: the server keeps the answer, and generates it in the background. Throws SyntaxError if the schema or the tools are
+/// not JSON.
+export function requestOf(conversation, last, isStored = true) {
   const { settings } = conversation;
   const nodes = branch(conversation, last);
-  const body = { ...preamble(settings), input: nodes.flatMap(itemsOf), background: true, stream: true, store: true,
+  const body = { ...preamble(settings), input: nodes.flatMap(itemsOf), background: isStored, stream: true, store: isStored,
     reasoning_control: true, include: ["etna.timings"] };
   for (const name of ["temperature", "top_p", "top_k", "min_p", "seed", "max_output_tokens"]) {
     const number = numberOf(settings[name]);

@@ -279,6 +279,7 @@ ApiResult<HttpReply> show_state(Service& service, const HttpRequest& request, co
                                 {"is_operator", reader.is_operator},
                                 {"can_pull", reader.is_operator && service.options.store.has_value()},
                                 {"inspects", service.options.keeps_prompts},
+                                {"stores_responses", service.persistence->stored_kinds().responses},
                                 {"is_keyed", !service.options.access.api_keys.empty()},
                                 {"devices", devices_json(service, listed)},
                                 {"models", std::move(models)},

@@ -81,8 +81,9 @@ TEST_CASE("the page's state has every member, and null for what is unknown") {
     CHECK(header_of(answer, "cache-control") == "no-store");
     CHECK(header_of(answer, "content-encoding").empty());
     CHECK(members_of(state) == std::set<std::string>{"version", "time_ms", "started_ms", "is_operator",
-                                                     "can_pull", "inspects", "is_keyed", "devices", "models",
-                                                     "clients", "throughput", "requests"});
+                                                     "can_pull", "inspects", "stores_responses", "is_keyed",
+                                                     "devices", "models", "clients", "throughput",
+                                                     "requests"});
     CHECK(state["version"] == ETNA_VERSION);
     CHECK(state["time_ms"] >= state["started_ms"]);
     CHECK((state["is_operator"] == true && state["can_pull"] == false));

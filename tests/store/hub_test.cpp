@@ -120,8 +120,10 @@ TEST_CASE("a named quantisation or file is taken, or refused with those that exi
     CHECK(refused("Q5_0", files).kind == ErrorKind::not_found);
     CHECK_THAT(refused("Q5_0", files).hint, Catch::Matchers::ContainsSubstring("Q4_K_M, Q8_0"));
     CHECK(refused("Q8_0", files).kind == ErrorKind::invalid_argument);
-    CHECK_THAT(refused("Q8_0", files).hint, Catch::Matchers::ContainsSubstring("m-Q8_0.gguf, other-Q8_0.gguf"));
-    CHECK_THAT(refused("", {gguf_file("README.md")}).message, Catch::Matchers::ContainsSubstring("no GGUF file"));
+    CHECK_THAT(refused("Q8_0", files).hint,
+               Catch::Matchers::ContainsSubstring("m-Q8_0.gguf, other-Q8_0.gguf"));
+    CHECK_THAT(refused("", {gguf_file("README.md")}).message,
+               Catch::Matchers::ContainsSubstring("no GGUF file"));
 }
 
 TEST_CASE("the parts of a split model come together, in order; projectors and drafts are reported") {

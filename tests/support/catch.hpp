@@ -2,9 +2,9 @@
 
 // Catch2 2 has one header, Catch2 3 has many; the macros and matchers that tests use are the same in both.
 #if ETNA_CATCH_MAJOR == 2
-#include <catch2/catch.hpp>
-
 #include <string>
+
+#include <catch2/catch.hpp>
 
 namespace Catch::Matchers {
 inline auto ContainsSubstring(const std::string& part) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { answered, ask, launchBrowser, openPage, Server } from './support.mjs';
+import { answered, ask, extendRequests, launchBrowser, openPage, Server } from './support.mjs';
 
 const KEY = 'the-right-key';
 
@@ -56,6 +56,21 @@ describe('access to the page', () => {
     }
     const again = await fetch(server.address, { headers: { accept: 'text/html', 'if-none-match': reply.headers.get('etag') } });
     assert.equal(again.status, 304);
+  }));
+
+  it('answers and stops without a store', () => withServer(['--store', 'none'], async (server, browser) => {
+    const { page, context, problems } = await openPage(browser, server.address);
+    await page.waitForFunction(async () => (await (await fetch('page/state')).json()).stores_responses === false);
+    await page.locator('.bar select option').first().waitFor({ state: 'attached' });
+    await ask(page, 'What is 30 + 4?');
+    assert.match(await (await answered(page)).innerText(), /34/);
+    await extendRequests(page, { ignore_eos: true, max_output_tokens: 1500 });
+    await ask(page, 'Count to seven.');
+    await page.locator('.message.assistant .prose').last().filter({ hasText: /\S/ }).waitFor();
+    await page.keyboard.press('Escape');
+    assert.match(await (await answered(page)).innerText(), /Stopped\./);
+    assert.deepEqual(problems, []);
+    await context.close();
   }));
 
   it('is under 150 KB compressed', () => withServer([], async (server, browser) => {
