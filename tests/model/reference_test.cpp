@@ -52,7 +52,7 @@ bool rounds_decode_inputs(const gguf::File& file, kernels::PlanFamily family) {
 /// Sequences of many lengths, past several pages, prompts longer than a chunk, with and without generation.
 std::vector<Script> mixed_scripts(uint32_t vocabulary) {
     return {
-        {.tokens = random_tokens(71, vocabulary, 1), .prompt = 67, .chunk = 33},
+        {.tokens = random_tokens(74, vocabulary, 1), .prompt = 70, .chunk = 33},
         {.tokens = random_tokens(12, vocabulary, 2), .prompt = 1, .chunk = 16},
         {.tokens = random_tokens(34, vocabulary, 3), .prompt = 34, .chunk = 7},
         {.tokens = random_tokens(34, vocabulary, 4), .prompt = 31, .chunk = 64},
