@@ -273,9 +273,9 @@ constexpr std::array server_rows = {
            .description = "open the web page in a browser when the server is ready, with xdg-open",
            .brief = "open the web page in a browser when the server is ready"},
     Option{.name = "page-inspect",
-           .description =
-               "keep the rendered prompts of the last 100 requests in memory, for the web page; clients "
-               "see their own, the operator all"},
+           .description = "keep the rendered prompts of the last 100 requests in memory, for the web page; "
+                          "clients see their "
+                          "own, the operator all, and without keys all are seen on this machine only"},
     Option{.name = "otlp",
            .value = "URL",
            .kind = Kind::text,

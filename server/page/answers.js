@@ -1,5 +1,5 @@
-// Running answers. Each is a background response of the server: it goes on when the page closes, and is followed again from
-// the event after the last one seen. One tab follows an answer at a time; another takes over when that one closes.
+// Running answers. Each is a background response of the server, which continues when the page is closed; the page then
+// follows it from the event after the last one seen. One tab follows an answer; when it is closed, another takes over.
 
 import { events, Problem, request, state } from "./api.js";
 import { causeOf, isRunning, requestOf, touch } from "./conversation.js";
@@ -60,7 +60,7 @@ class Running {
     switch (event.type) {
     case "response.created":
       this.change({ status: "running", response: event.response.id, model: event.response.model });
-      if (node.isUnwanted) stop(node).catch(() => {});
+      if (node.isCancelled) stop(node).catch(() => {});
       return void this.save(); // without its id, the answer could not be followed again
     case "response.in_progress":
       return this.change({ begun_ms: node.begun_ms ?? now });
@@ -133,18 +133,24 @@ class Running {
 }
 
 const pause = (ms, signal) => new Promise((resolve) => {
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const timer = setTimeout(end, ms);
+  signal.addEventListener("abort", end);
 });
 
 const passing = [0, 429, 500, 502, 503, 504];
 const isPassing = (problem) => problem instanceof Problem && passing.includes(problem.status);
 const isFinal = (response) => response.status !== "queued" && response.status !== "in_progress";
-const pathOf = (node) => `v1/responses/${encodeURIComponent(node.response)}`;
-const cancel = (node) => request(`${pathOf(node)}/cancel`, { method: "POST", body: {} });
+const pathOf = (id) => `v1/responses/${encodeURIComponent(id)}`;
+const cancel = (node) => request(`${pathOf(node.response)}/cancel`, { method: "POST", body: {} });
 const mayStream = (running) => streams < streamsMax + (running.conversation.id === shownId ? 1 : 0);
 
-/// Takes the events of a stream, as long as there is room for it.
+/// Takes the events of a stream. New answers are streamed at once: an answer off screen then ends its stream if there are too
+/// many, and is followed later.
 async function takeStream(running, path, options) {
   ++streams;
   try {
@@ -168,17 +174,17 @@ async function follow(running, signal) {
       continue;
     }
     try {
-      if (node.isUnwanted) await cancel(node);
+      if (node.isCancelled) await cancel(node);
       const seen = node.sequence;
-      await takeStream(running, `${pathOf(node)}?stream=true${seen >= 0 ? `&starting_after=${seen}` : ""}`, { signal });
+      await takeStream(running, `${pathOf(node.response)}?stream=true${seen >= 0 ? `&starting_after=${seen}` : ""}`, { signal });
       if (node.sequence > seen) retry_ms = firstRetry_ms;
       if (!isRunning(node)) return;
-      const response = await request(pathOf(node), { signal }); // the stream ended without the end of the answer
+      const response = await request(pathOf(node.response), { signal }); // the stream ended without the end of the answer
       if (isFinal(response)) return running.end(response);
     } catch (problem) {
       if (signal.aborted) return;
       if (problem.status === 404) return running.change({ status: "gone", waits: false, ended_ms: Date.now() }), running.save();
-      if (problem.status === 400) return running.end(await request(pathOf(node), { signal }));
+      if (problem.status === 400) return running.end(await request(pathOf(node.response), { signal }));
       if (!isPassing(problem)) return running.fail(problem);
       running.change({ waits: true });
     }
@@ -212,14 +218,20 @@ function track(node, work) {
   work(control.signal).finally(() => followed.delete(node.id));
 }
 
-/// Starts the answer `node`, a new last node of its branch. Throws SyntaxError for a schema or tools that are not JSON.
+/// Starts the answer `node`: of a new last message, or the continuation of its text. It fails if its schema or tools are not
+/// JSON.
 export function start(conversation, node) {
   const isContinued = node.text !== "";
   const isStored = state()?.stores_responses !== false;
-  const body = requestOf(conversation, isContinued ? node.id : node.parent, isStored);
-  for (const name of ["response", "first_ms", "thought_ms", "begun_ms", "ended_ms", "usage", "timings", "error", "isUnwanted"]) delete node[name];
-  Object.assign(node, { status: "sending", sequence: -1, isStored, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
   const running = new Running(conversation, node);
+  let body;
+  try {
+    body = requestOf(conversation, isContinued ? node.id : node.parent, isStored);
+  } catch (problem) { // an imported schema or list of tools
+    return running.fail(problem);
+  }
+  for (const name of ["response", "first_ms", "thought_ms", "begun_ms", "ended_ms", "usage", "timings", "error", "isCancelled"]) delete node[name];
+  Object.assign(node, { status: "sending", sequence: -1, isStored, started_ms: Date.now(), request: body, settings: { ...conversation.settings } });
   running.save();
   track(node, (signal) => alone(node, signal, () => begin(running, body, signal)));
 }
@@ -239,12 +251,12 @@ export function resume(conversation) {
   }
 }
 
-/// Stops an answer: the server ends it, and what came stays. Without an answer of the server, as soon as there is one.
+/// Cancels an answer; its text so far is kept. If the server does not reply, the cancellation follows when it does.
 export async function stop(node) {
-  node.isUnwanted = true;
+  node.isCancelled = true;
   tell(node);
   if (!node.response) return;
-  if (node.isStored === false) { // the server ends it when nobody reads it
+  if (node.isStored === false) { // the server ends it when its stream is closed
     followed.get(node.id)?.abort();
     Object.assign(node, { status: "cancelled", ended_ms: Date.now() });
     return tell(node);
@@ -258,7 +270,7 @@ export async function stop(node) {
 
 /// Ends the thought of a running answer, so that its text begins.
 export const endThinking = (node) =>
-  request(`v1/responses/${encodeURIComponent(node.response)}/control`, { method: "POST", body: { action: "reasoning_end" } });
+  request(`${pathOf(node.response)}/control`, { method: "POST", body: { action: "reasoning_end" } });
 
 /// Stops following the answers of a conversation, and removes them from the server.
 export async function forget(conversation) {
@@ -266,13 +278,13 @@ export async function forget(conversation) {
   for (const node of Object.values(conversation.nodes)) {
     if (!node.response) continue;
     if (isRunning(node)) await cancel(node).catch(() => {});
-    await request(`v1/responses/${encodeURIComponent(node.response)}`, { method: "DELETE" }).catch(() => {});
+    await request(pathOf(node.response), { method: "DELETE" }).catch(() => {});
   }
 }
 
-/// Returns {messages, node} of a response that another device began: what it was asked, and its answer so far.
+/// Returns {response, input}: a response of the server, and the items of its input.
 export async function fetchResponse(id) {
-  const path = `v1/responses/${encodeURIComponent(id)}`;
+  const path = pathOf(id);
   const response = await request(path);
   const input = [];
   for (let after = ""; ;) {

@@ -64,7 +64,7 @@ async function send(path, { method = "GET", body, signal } = {}) {
   }
 }
 
-/// Sends a request, asks for a key where one is missing, and returns the reply. Throws Problem, AbortError.
+/// Sends a request, asks for a key if one is missing, and returns the reply. Throws Problem, AbortError.
 async function fetchReply(path, options) {
   for (;;) {
     const reply = await send(path, options);
@@ -143,7 +143,7 @@ let failure = null;
 /// Why the latest state could not be had, or null.
 export const stateFailure = () => failure;
 
-/// Fetches the state and tells the listeners.
+/// Fetches the state and notifies the listeners.
 export async function refreshState() {
   try {
     latest = await request("page/state");

@@ -75,11 +75,10 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
   });
 
   const toEnd = () => { scroller.scrollTop = scroller.scrollHeight; };
-  const last = () => conversation.leaf === null ? null : conversation.nodes[conversation.leaf];
   const running = () => conversations.branch(conversation).find(conversations.isRunning);
 
   async function save() {
-    await store.put(conversation).catch(() => {}); // main.js says that this browser keeps nothing
+    await store.put(conversation).catch(() => {}); // main.js shows that nothing is stored
     if (!isStored && !isClosed) {
       isStored = true;
       history.replaceState(null, "", `#/chat/${conversation.id}`);
@@ -129,7 +128,7 @@ export function chatView({ id, response, model, go, menu, offline, onChange }) {
     },
     progressOf(node) {
       const entry = state()?.models.find((one) => one.name === node.model);
-      if (node.isUnwanted) return strings.stopping;
+      if (node.isCancelled) return strings.stopping;
       return entry?.state === "loading" ? strings.loading(node.model, entry.load_progress) : strings.waiting;
     },
   };

@@ -77,11 +77,12 @@ export function openDialog(title, content, actions = []) {
   return dialog;
 }
 
+/// The button that closes its dialog, and has the focus when it opens.
+export const closeButton = () => h("button", { type: "button", class: "primary", autofocus: true,
+  onclick: (event) => event.target.closest("dialog").close() }, strings.close);
+
 /// Opens a dialog with one sentence.
-export function openNotice(text) {
-  openDialog(strings.title, h("p", {}, text), [h("button", { type: "button", class: "primary", autofocus: true,
-    onclick: (event) => event.target.closest("dialog").close() }, strings.close)]);
-}
+export const openNotice = (text) => openDialog(strings.title, h("p", {}, text), [closeButton()]);
 
 /// Calls `work` in the next frame, once for many calls.
 export function onFrame(work) {

@@ -6,7 +6,9 @@ import { h } from "./dom.js";
 const longest = 20_000; // characters; longer code stays plain
 
 const entities = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'", "#39": "'" };
-const decode = (text) => text.replace(/&(amp|lt|gt|quot|#x27|#39);/g, (_, name) => entities[name]);
+
+/// Replaces the character references of markup by their characters.
+export const unescaped = (text) => text.replace(/&(amp|lt|gt|quot|#x27|#39);/g, (_, name) => entities[name]);
 
 /// Makes elements of what highlight.js returns: text, and spans with a class. Anything else stays text.
 function elementsOf(markup) {
@@ -21,7 +23,7 @@ function elementsOf(markup) {
     } else if (part === "</span>" && open.length > 1) {
       open.pop();
     } else if (part !== "") {
-      open.at(-1).append(decode(part));
+      open.at(-1).append(unescaped(part));
     }
   }
   return root;

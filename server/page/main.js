@@ -7,7 +7,7 @@
 
 import { isKey, onKeyRefused, onState, pollState, refreshState, stateFailure } from "./api.js";
 import { chatView } from "./chat.js";
-import { h, iconButton, openDialog, replace } from "./dom.js";
+import { closeButton, h, iconButton, openDialog, replace } from "./dom.js";
 import { machineView } from "./machine.js";
 import { modelsView } from "./models.js";
 import { requestsView } from "./requests.js";
@@ -80,7 +80,7 @@ function enterKey() {
 
 let isKeeping = true;
 
-/// The bar over a view: what is missing, and what to do.
+/// Shows the bar over a view, if the server, a key or the database is missing.
 function showBar() {
   const failure = stateFailure();
   const [text, label, act] = failure?.status === 401 ? [strings.keyNeeded, strings.enterKey, enterKey]
@@ -95,7 +95,7 @@ function showBar() {
 function showShortcuts() {
   openDialog(strings.shortcuts, h("table", { class: "shortcuts" }, h("tbody", {}, strings.shortcutRows.map(([keys, effect]) =>
     h("tr", {}, h("td", {}, keys.split(" ").flatMap((key, index) => [index > 0 && " ", h("kbd", {}, key)])), h("td", {}, effect))))),
-  [h("button", { type: "button", class: "primary", autofocus: true, onclick: (event) => event.target.closest("dialog").close() }, strings.close)]);
+  [closeButton()]);
 }
 
 const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
@@ -103,7 +103,7 @@ const isTyping = (target) => target.closest("input, textarea, select, [contented
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && document.querySelector("dialog[open]") === null) {
-    if (side.toggle(false)) return; // Escape closes what is open before it stops anything
+    if (side.toggle(false)) return; // first: an open drawer is closed before an answer is stopped
     return isTyping(event.target) && !event.target.closest(".composer") ? event.target.blur() : shown.stop?.();
   }
   if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;

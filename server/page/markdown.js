@@ -2,14 +2,15 @@
 // HTML are shown as text.
 
 import library from "./lib/marked.js";
+import { copyButton } from "./clipboard.js";
 import { h, replace } from "./dom.js";
-import { highlighted } from "./highlight.js";
+import { highlighted, unescaped } from "./highlight.js";
 import { strings } from "./strings.js";
 
 const longestBlock = 32_000; // characters; longer ones stay plain
 const mostMarks = 600; // of emphasis and links in a block: their pairing takes time that grows with their square
 const longestRebuilt = 50_000; // characters of a text that is parsed once more when it has ended
-const plainPart = 4000; // characters of an element of plain text, so that what is off screen costs nothing
+const plainPart = 4000; // characters of an element of plain text, so that text off screen is not laid out
 const rowsAtOnce = 100;
 const deepest = 12; // nested blocks
 
@@ -45,12 +46,7 @@ function offsetIn(text, preparedText, length) {
   return at;
 }
 
-const textOf = (text) => visible(unescape(text));
-
-/// marked escapes the texts of its inline tokens.
-function unescape(text) {
-  return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" })[name]);
-}
+const textOf = (text) => visible(unescaped(text)); // marked escapes the texts of its inline tokens
 
 function safeAddress(text) {
   try {
@@ -62,7 +58,7 @@ function safeAddress(text) {
 }
 
 function link(token, children) {
-  const address = safeAddress(unescape(token.href));
+  const address = safeAddress(unescaped(token.href));
   if (address === null) return [children, ` (${visible(token.href)})`];
   return h("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", title: address }, children);
 }
@@ -102,32 +98,12 @@ export function plain(text) {
   return h("div", { class: parts.length > 1 ? "plain is-long" : "plain", dir: "auto" }, parts);
 }
 
-function copyButton(text) {
-  const button = h("button", { type: "button", class: "quiet", "aria-label": strings.copyCode, onclick: async () => {
-    button.textContent = await copy(text) ? strings.copied : strings.copyFailed;
-    setTimeout(() => { button.textContent = strings.copy; }, 1500);
-  } }, strings.copy);
-  return button;
-}
-
-/// Puts text on the clipboard, also where the page is not a secure context. Returns whether it is there.
-export async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
-  const field = h("textarea", { class: "hidden-label" });
-  field.value = text;
-  (document.querySelector("dialog[open]") ?? document.body).append(field); // what lies outside a modal dialog takes no focus
-  field.select();
-  const isCopied = document.execCommand("copy");
-  field.remove();
-  return isCopied;
-}
-
 function codeBlock(token, isFinal) {
   const language = (token.lang ?? "").match(/^[\w+#.-]*/)[0].toLowerCase();
   const text = withTabs(token.text);
   const code = visible(text);
   return h("figure", { class: "code" },
-    h("figcaption", {}, h("span", {}, language || "text"), copyButton(text)),
+    h("figcaption", {}, h("span", {}, language || "text"), copyButton(() => text, { "aria-label": strings.copyCode })),
     h("pre", { dir: "ltr", tabindex: 0, role: "region", "aria-label": language || "text" }, h("code", {}, isFinal ? highlighted(code, language) : code)));
 }
 
@@ -190,9 +166,8 @@ function isHeavy(text) {
   return (marks?.length ?? 0) > mostMarks;
 }
 
-/// A text that grows. Its finished blocks are made once; the last one is made anew while it grows. A block that is too long to
-/// be parsed stays plain text. When the text has ended, it is parsed once more as a whole: links may have their addresses at
-/// its end.
+/// A text that grows. Each finished block is rendered once, the open one again with each piece. A block that is too long to
+/// parse stays plain text. At its end the text is parsed once more, because links may have their addresses there.
 export class GrowingText {
   constructor() {
     this.element = h("div", { class: "prose" });
@@ -208,7 +183,7 @@ export class GrowingText {
     this.hasEnded = false;
   }
 
-  /// Shows the whole text so far; `isFinal`: it grows no more.
+  /// Shows the text so far; `isFinal`: it is complete.
   show(text, isFinal) {
     if (this.hasEnded && text.length === this.shownLength) return;
     const mustRebuild = isFinal && this.done > 0 && text.length <= longestRebuilt;

@@ -1,10 +1,11 @@
-// One message of a conversation: what was asked, or an answer with its thought, calls, and the line of figures under it.
+// One message of a conversation: a question, or an answer with its thought, calls and figures.
 
 import { endThinking, onAnswer } from "./answers.js";
+import { copyButton } from "./clipboard.js";
 import { isRunning, version } from "./conversation.js";
-import { h, iconButton, onFrame, openDialog, replace } from "./dom.js";
+import { closeButton, h, iconButton, onFrame, openDialog, replace } from "./dom.js";
 import { bytes, count, duration, rate } from "./format.js";
-import { copy, GrowingText, plain } from "./markdown.js";
+import { GrowingText, plain } from "./markdown.js";
 import { strings } from "./strings.js";
 
 const longQuestion = 2000; // characters shown of a long question, until it is opened
@@ -13,15 +14,7 @@ function quiet(label, onclick, properties = {}) {
   return h("button", { type: "button", class: "quiet", onclick, ...properties }, label);
 }
 
-function copyButton(textOf) {
-  const button = quiet(strings.copy, async () => {
-    button.textContent = await copy(textOf()) ? strings.copied : strings.copyFailed;
-    setTimeout(() => { button.textContent = strings.copy; }, 1500);
-  });
-  return button;
-}
-
-/// "2 of 3" with a step back and on, where a message has versions.
+/// "2 of 3" with buttons for the version before and after, if a message has several.
 function versions(conversation, node, onSwitch) {
   const { index, total } = version(conversation, node);
   if (total < 2) return null;
@@ -89,7 +82,7 @@ function showDetails(node) {
       [text.load, phase(timings?.load_ms)], [text.queue, phase(timings?.queue_ms)], [text.prompt, phase(timings?.prompt_ms)],
       [text.generation, phase(timings?.generation_ms)],
       [text.total, node.ended_ms && duration(node.ended_ms - node.started_ms)], [text.response, node.response]])],
-  [h("button", { type: "button", class: "primary", autofocus: true, onclick: (event) => event.target.closest("dialog").close() }, strings.close)]);
+  [closeButton()]);
 }
 
 /// Milliseconds to the first token, and tokens per second after it: the server's, else as this page saw them.
@@ -170,7 +163,7 @@ export function answerView({ conversation, node, isLast, onRegenerate, onContinu
   function showStatus() {
     if (isRunning(node)) {
       const isQuiet = !node.text && !node.reasoning && !(node.calls?.length);
-      return replace(status, node.waits ? [strings.reconnecting, node.isUnwanted && ` ${strings.stopping}`] : isQuiet ? progressOf(node) : "");
+      return replace(status, node.waits ? [strings.reconnecting, node.isCancelled && ` ${strings.stopping}`] : isQuiet ? progressOf(node) : "");
     }
     const [ending, isBad] = endingOf(node) ?? ["", false];
     status.classList.toggle("bad", isBad === true);

@@ -1,7 +1,7 @@
 // The models of the server: their state and memory, and the actions on them.
 
 import { refreshState, request, state } from "./api.js";
-import { h, openDialog } from "./dom.js";
+import { closeButton, h, openDialog } from "./dom.js";
 import { bytes, count, parameters } from "./format.js";
 import { pullForm } from "./pull.js";
 import { strings, viewStrings } from "./strings.js";
@@ -81,7 +81,7 @@ async function showModel(name) {
   openDialog(name, h("div", { class: "show-model" },
     h("dl", { class: "facts" }, facts.filter(isGiven).map(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])),
     texts.filter(isGiven).map(([label, text]) => [h("h3", {}, label), scrollText(label, text)])),
-  [h("button", { type: "button", class: "primary", onclick: closeDialog }, strings.close)]);
+  [closeButton()]);
 }
 
 const hiddenName = (name) => h("span", { class: "hidden-label" }, ` ${name}`);

@@ -1,8 +1,8 @@
 // The address that opens a conversation on another device.
 
+import { copy } from "./clipboard.js";
 import { branch } from "./conversation.js";
 import { h, openDialog } from "./dom.js";
-import { copy } from "./markdown.js";
 import { strings } from "./strings.js";
 
 /// Shows the address of the last answer in the branch that is shown: the server has what led to it.

@@ -116,7 +116,7 @@ export function sidebar({ go, current, onChange, onDrawer }) {
       iconButton("more", strings.conversationMenu(title), () => openMenu(conversation)));
   }
 
-  /// Shows the stored conversations anew.
+  /// Shows the stored conversations.
   async function refresh() {
     const all = await store.list().catch(() => []);
     const words = search.value.trim();

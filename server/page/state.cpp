@@ -39,7 +39,6 @@ Json text_or_null(std::string_view text) {
 struct Reader {
     uint64_t client = 0;
     bool is_operator = false;
-
     bool is_trusted = false; ///< an operator by its key, or without keys on this machine
 
     [[nodiscard]] bool may_see(uint64_t other) const { return is_operator || other == client; }

@@ -32,7 +32,7 @@ async function run(mode, work) {
 const inUse = new Map(); // id -> the object that views and running answers share
 const removed = new Set();
 
-/// The one object of a conversation in this tab, with what is stored of it.
+/// The one object of a conversation in this tab, merged with the stored copy.
 function shared(stored) {
   const known = inUse.get(stored.id);
   if (known) return merge(known, stored);
@@ -55,7 +55,7 @@ export async function get(id) {
   return stored ? shared(stored) : inUse.get(id);
 }
 
-/// Stores the conversation, merged with what another tab stored, and tells the other tabs. A conversation that was removed,
+/// Stores the conversation, merged with the copy of another tab, and notifies the other tabs. A conversation that was removed,
 /// here or there, stays removed.
 export async function put(conversation) {
   if (removed.has(conversation.id)) return;

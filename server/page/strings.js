@@ -14,7 +14,7 @@ export const strings = {
   menu: "Conversations and views",
   closeMenu: "Close",
   untitled: "New chat",
-  noConversations: "Conversations appear here. This browser keeps them.",
+  noConversations: "Conversations appear here. They are stored in this browser.",
 
   composerLabel: "Message",
   composerHint: "Ask something",
@@ -29,7 +29,7 @@ export const strings = {
   fileTooLarge: (name, most) => `${name} is larger than ${most}.`,
 
   emptyTitle: "Ask a model on your own machine",
-  emptyHint: "Conversations are kept in this browser, and answers in the server's store. They go on when you close the page.",
+  emptyHint: "This browser stores conversations, and the server stores answers, which continue when you close the page.",
   emptyExamples: ["What is 34 + 58?", "Count to seven.", "Give me a JSON object with name and age."],
   noModel: "This server has no model yet.",
   noModelHint: "Fetch one in a shell on the server's machine:",
@@ -71,8 +71,8 @@ export const strings = {
     instructions: "The system prompt, the tools or the schema changed: the prompt differs from its beginning.",
     model: "Another model answered the question before.",
     edited: (turn) => `Message ${turn} differs from the prompt before: all after it was read again.`,
-    evicted: "The prompt begins as the one before, but its cache was no longer there: other requests needed the memory, or the model was loaded again.",
-    cached: "The prompt begins as the one before; only what is new was read.",
+    evicted: "The prompt begins as the one before, but its cache has been removed: other requests needed the memory, or the model was loaded again.",
+    cached: "The prompt begins as the one before; only the new tokens were read.",
   },
   details: {
     queue: "Waited for its turn",
@@ -91,7 +91,7 @@ export const strings = {
   cutOff: "Cut off at the limit of tokens.",
   failed: (message) => `The answer failed: ${message}`,
   notSent: "The server does not answer. The question is kept: answer again when it is back.",
-  interrupted: "The answer was interrupted. What came is kept; answer again to repeat it.",
+  interrupted: "The answer was interrupted. Its text so far is kept; answer again to repeat it.",
   gone: "The server no longer has this answer. Answer again to repeat it.",
 
   toolCall: (name) => `Calls ${name}`,
@@ -138,7 +138,7 @@ export const strings = {
   notAnExport: "This file is not an export of conversations.",
   share: "Open elsewhere",
   shareLocal: "The server is open to this machine only. On it, this address opens the conversation in another browser; for other devices start the server with --host.",
-  shareHint: "This address opens the conversation on another device that reaches this server, up to its last finished answer, and goes on with a running one.",
+  shareHint: "This address opens the conversation on another device that reaches this server, with its last answer, also while that is running.",
   shareNothing: "There is no answer yet.",
   copyAddress: "Copy address",
 
@@ -150,7 +150,7 @@ export const strings = {
   keyRefused: "The server refused this key.",
   keyNeeded: "This server asks for a key.",
   enterKey: "Enter key",
-  notKept: "This browser keeps no conversations: its settings allow no database. They end with this page.",
+  notKept: "Conversations are lost when this page is closed: the settings of this browser allow no database.",
 
   offline: "The server does not answer. Old conversations can be read.",
   again: "Try again",
@@ -160,7 +160,7 @@ export const strings = {
   shortcutRows: [
     ["Enter", "Send"],
     ["Shift Enter", "New line"],
-    ["Esc", "Stop the answer, or close what is open"],
+    ["Esc", "Close a dialog or the list at the side, or stop the answer"],
     ["/", "Search"],
     ["n", "New chat"],
     ["m", "Models"],

@@ -1,11 +1,10 @@
 // Parts that the views share: keyed rows, tables of numbers, commands to copy, messages.
 
 import { onState, state, stateFailure } from "./api.js";
+import { copyButton } from "./clipboard.js";
 import { h } from "./dom.js";
 import { duration, rate } from "./format.js";
-import { strings, viewStrings } from "./strings.js";
-
-const copied_ms = 2000;
+import { viewStrings } from "./strings.js";
 
 /// Sets a text only if it differs, so that a selection in it stays.
 export function setText(element, text) {
@@ -100,23 +99,8 @@ export function scrollText(label, text) {
   return h("pre", { class: "scroll-box", tabindex: "0", role: "region", "aria-label": label }, text);
 }
 
-async function copyText(text, source) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  getSelection().selectAllChildren(source); // an address without TLS has no clipboard
-  if (!document.execCommand("copy")) throw new Error(text);
-}
-
 /// A command for a shell, with a button that copies it.
-export function command(text) {
-  const code = h("code", {}, text);
-  const button = h("button", { type: "button", class: "quiet", onclick: () => {
-    copyText(text, code).then(() => {
-      setText(button, strings.copied);
-      setTimeout(() => setText(button, strings.copy), copied_ms);
-    }, () => getSelection().selectAllChildren(code));
-  } }, strings.copy);
-  return h("div", { class: "command" }, code, button);
-}
+export const command = (text) => h("div", { class: "command" }, h("code", {}, text), copyButton(() => text));
 
 /// A part of a view under a heading; `aside` is at the end of the heading's line.
 export function block(title, content, aside = null) {

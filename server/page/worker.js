@@ -16,7 +16,7 @@ self.addEventListener("activate", (event) => {
     .then(() => self.clients.claim()));
 });
 
-/// The page names what it loaded before this worker was there.
+/// The page lists the files that it loaded before this worker was active.
 self.addEventListener("message", (event) => {
   const addresses = event.data.filter((address) => /\/page\/[0-9a-f]{16}\//.test(address));
   event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(addresses)));

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
-import { answered, ask, extendRequests, launchBrowser, openPage, script, Server } from './support.mjs';
+import { describe, it } from 'node:test';
+import { answered, ask, extendRequests, fixture, openPage, script } from './support.mjs';
 
 const MARKDOWN = `Use an explicit stack, as [Hoare](https://example.org/quick) did:
 
@@ -24,20 +24,10 @@ const SCHEMA = '{"type": "object", "properties": {"age": {"type": "integer", "mi
 const TOOLS = JSON.stringify([{ type: 'function', name: 'clock', description: 'the time', parameters: { type: 'object', properties: {} } }]);
 
 describe('the chat', () => {
-  let server;
-  let browser;
-
-  before(async () => {
-    server = await new Server().start();
-    browser = await launchBrowser();
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
+  const on = fixture();
 
   async function withPage(options, work) {
-    const opened = await openPage(browser, server.address, options);
+    const opened = await openPage(on.browser, on.server.address, options);
     try {
       await work(opened.page, opened);
       assert.deepEqual(opened.problems, []);

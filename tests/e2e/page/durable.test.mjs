@@ -1,23 +1,13 @@
 // Answers that outlive the page: a closed tab, a second device, two tabs, a server that is killed and started again.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { answered, ask, extendRequests, launchBrowser, openPage, Server } from './support.mjs';
+import { describe, it } from 'node:test';
+import { answered, ask, extendRequests, fixture, openPage } from './support.mjs';
 
 const LONG = { ignore_eos: true, max_output_tokens: 700, temperature: 1.5 };
 
 describe('answers that outlive the page', () => {
-  let server;
-  let browser;
-
-  before(async () => {
-    server = await new Server().start();
-    browser = await launchBrowser();
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
+  const on = fixture();
 
   const textOf = (page) => page.evaluate(async () => {
     const database = await new Promise((resolve) => { indexedDB.open('etna').onsuccess = (event) => resolve(event.target.result); });
@@ -38,7 +28,7 @@ describe('answers that outlive the page', () => {
     await page.waitForFunction(() => document.querySelector('.message.assistant')?.getAttribute('aria-busy') === 'false');
     await page.waitForTimeout(300);
     const node = await textOf(page);
-    const response = await server.ask(`v1/responses/${node.response}`);
+    const response = await on.server.ask(`v1/responses/${node.response}`);
     assert.equal(response.status, 'incomplete'); // it ends at its limit of tokens
     assert.equal(node.text, response.output_text);
     assert.ok(node.text.length > 300, node.text);
@@ -46,18 +36,18 @@ describe('answers that outlive the page', () => {
   }
 
   it('goes on when the tab is closed', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
     const hash = new URL(page.url()).hash;
     await page.close();
-    const { page: again, problems } = await openPage(browser, server.address, { context, hash });
+    const { page: again, problems } = await openPage(on.browser, on.server.address, { context, hash });
     await checkWhole(again);
     assert.deepEqual(problems, []);
     await context.close();
   });
 
   it('goes on while other views and chats are shown', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
     const { hash } = new URL(page.url());
     for (const other of ['#/models', '#/new']) {
@@ -71,7 +61,7 @@ describe('answers that outlive the page', () => {
   });
 
   it('does not come back when its conversation is deleted while it streams', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
     await page.locator('.conversations').getByRole('button', { name: /^Menu of/ }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -84,7 +74,7 @@ describe('answers that outlive the page', () => {
   });
 
   it('leaves room for others when many run', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     for (let index = 0; index < 7; ++index) {
       await page.getByRole('button', { name: 'New chat' }).click();
       await beginLong(page, { ...LONG, max_output_tokens: 150 });
@@ -96,21 +86,21 @@ describe('answers that outlive the page', () => {
   });
 
   it('is stopped by a server that comes back', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
-    await server.end('SIGKILL');
+    await on.server.end('SIGKILL');
     await page.getByText('The server does not answer. The question is kept; trying again.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('Stops when the server answers.').waitFor();
-    await server.start();
+    await on.server.start();
     await page.getByText('Stopped.').waitFor();
     await context.close();
   });
 
   it('is followed by two tabs, of which one is closed', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
-    const { page: other } = await openPage(browser, server.address, { context, hash: new URL(page.url()).hash });
+    const { page: other } = await openPage(on.browser, on.server.address, { context, hash: new URL(page.url()).hash });
     await other.locator('.message.assistant .prose').last().filter({ hasText: /\S{3}/ }).waitFor();
     await page.close();
     await checkWhole(other);
@@ -118,11 +108,11 @@ describe('answers that outlive the page', () => {
   });
 
   it('is opened on a second device', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
     await page.getByRole('button', { name: 'Open elsewhere' }).click();
     const address = await page.getByRole('dialog').getByRole('textbox').inputValue();
-    const { page: other, context: device } = await openPage(browser, server.address, { hash: new URL(address).hash });
+    const { page: other, context: device } = await openPage(on.browser, on.server.address, { hash: new URL(address).hash });
     await other.getByText('Tell me a story.').first().waitFor();
     await checkWhole(other);
     await context.close();
@@ -130,12 +120,12 @@ describe('answers that outlive the page', () => {
   });
 
   it('survives a server that is killed and started again, without a gap or a double', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await beginLong(page);
-    await server.end('SIGKILL');
+    await on.server.end('SIGKILL');
     const before = await page.locator('.message.assistant .prose').last().innerText();
     await page.getByText('The server does not answer. The question is kept; trying again.').waitFor();
-    await server.start();
+    await on.server.start();
     const node = await checkWhole(page);
     const plain = (text) => text.trim().replace(/\s+/g, ' ').slice(0, 40); // before Markdown may change what is shown
     assert.ok(plain(node.text).startsWith(plain(before)), `${before}\n---\n${node.text}`);
@@ -143,7 +133,7 @@ describe('answers that outlive the page', () => {
   });
 
   it('opens old chats without a server', async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await ask(page, 'What is 20 + 3?');
     await answered(page);
     await page.evaluate(() => navigator.serviceWorker.ready);
@@ -151,11 +141,11 @@ describe('answers that outlive the page', () => {
       const names = await caches.keys();
       return names.length === 1 && (await (await caches.open(names[0])).keys()).some((request) => request.url.endsWith('/main.js'));
     });
-    await server.end('SIGTERM');
+    await on.server.end('SIGTERM');
     await page.reload();
     await page.getByText('The server does not answer. Old conversations can be read.').waitFor();
     assert.match(await page.locator('.message.assistant').innerText(), /23/);
-    await server.start();
+    await on.server.start();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('.offline').waitFor({ state: 'hidden' });
     await context.close();

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before, describe, it } from 'node:test';
-import { answered, ask, isLong, launchBrowser, openPage, script, Server, speak } from './support.mjs';
+import { describe, it } from 'node:test';
+import { answered, ask, fixture, isLong, openPage, script, speak } from './support.mjs';
 
 const MARKUP = `<img src=x onerror="hacked()"> <script>hacked()</script> <svg onload="hacked()"><style>* { display: none }</style>
 
@@ -27,22 +27,12 @@ const BIDI = 'safe \u202Eevil\u202C \u2066x\u2069 text `\u202Ecode`';
 const FORBIDDEN = 'img, script, svg, style, meta, iframe, form, object, embed, link, base, [onerror], [onload], [onclick]';
 
 describe('hostile answers', () => {
-  let server;
-  let browser;
-
-  before(async () => {
-    server = await new Server().start();
-    browser = await launchBrowser();
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
+  const on = fixture();
 
   async function show(text, work, options) {
-    const { page, context, problems } = await openPage(browser, server.address);
+    const { page, context, problems } = await openPage(on.browser, on.server.address);
     const foreign = [];
-    page.on('request', (request) => { if (!request.url().startsWith(server.address) && !/^(data|blob):/.test(request.url())) foreign.push(request.url()); });
+    page.on('request', (request) => { if (!request.url().startsWith(on.server.address) && !/^(data|blob):/.test(request.url())) foreign.push(request.url()); });
     await page.evaluate(() => { window.hacked = () => { window.wasHacked = true; }; });
     await script(page, [text, options ?? {}]);
     await ask(page, 'Attack!');
@@ -86,7 +76,7 @@ describe('hostile answers', () => {
       '- one\n- two\n\n- three', '\\(a_1 * b_2\\) and $$x_i * y_i$$ cost $5 or $6.', '| a | b |\n|---|---|\n| 1 | 2 |', '> quoted\n> twice', '*a '.repeat(2000), 'End.'].join('\n\n');
     const shown = [];
     for (const [size, delay_ms] of [[text.length, 0], [7, 0], [250, 4]]) {
-      const { page, context, problems } = await openPage(browser, server.address);
+      const { page, context, problems } = await openPage(on.browser, on.server.address);
       await speak(page, text, { size, delay_ms });
       await ask(page, 'Go');
       const prose = (await answered(page)).locator('.prose').last();
@@ -104,7 +94,7 @@ describe('hostile answers', () => {
   it('neither answers nor obeys a page of another origin', async () => {
     const other = http.createServer((_, reply) => { reply.setHeader('content-type', 'text/html'); reply.end('<!doctype html><title>other</title>'); }).listen(0, '127.0.0.1');
     await once(other, 'listening');
-    const context = await browser.newContext();
+    const context = await on.browser.newContext();
     const page = await context.newPage();
     await page.goto(`http://127.0.0.1:${other.address().port}/`);
     const outcome = await page.evaluate(async (address) => {
@@ -118,16 +108,16 @@ describe('hostile answers', () => {
       return { read: await attempt('page/state'), models: await attempt('v1/models'), isReadable,
         post: await attempt('v1/responses', { method: 'POST', body: '{"input": "x"}', headers: { 'content-type': 'text/plain' } }),
         json: await attempt('v1/responses', { method: 'POST', body: '{"input": "x"}', headers: { 'content-type': 'application/json' } }) };
-    }, server.address);
+    }, on.server.address);
     assert.deepEqual(outcome, { read: 'blocked', models: 'blocked', isReadable: false, post: 'blocked', json: 'blocked' });
-    const { requests } = await server.ask('page/state');
+    const { requests } = await on.server.ask('page/state');
     assert.ok(requests.every((request) => request.prompt_tokens !== null || request.status !== 200), 'a foreign post was answered');
     await context.close();
     other.close();
   });
 
   it('streams 5,000 tokens without a frame over 50 ms', { skip: !isLong && 'needs a machine of its own: --long' }, async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     const words = Array.from({ length: 5000 }, (_, index) => (index % 40 === 39 ? `word${index}.\n\n` : `word${index} `));
     await page.evaluate(() => {
       window.longest = 0;

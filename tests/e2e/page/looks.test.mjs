@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { answered, ask, isLong, launchBrowser, openPage, pictures, script, Server } from './support.mjs';
+import { before, describe, it } from 'node:test';
+import { answered, ask, fixture, isLong, openPage, pictures, script } from './support.mjs';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const ANSWER = `Use an explicit stack of ranges:
@@ -31,18 +31,11 @@ const SHORT = ['360 light rtl', '1280 dark ltr', '3840 light ltr']; // all nine 
 const VIEWS = ['new', 'chat', 'settings', 'models', 'machine', 'requests'];
 
 describe('the looks of the page', () => {
-  let server;
-  let browser;
+  const on = fixture();
 
   before(async () => {
-    server = await new Server().start();
-    browser = await launchBrowser();
-    await server.ask('v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' },
+    await on.server.ask('v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ messages: [{ role: 'user', content: 'What is 1 + 2?' }] }) }); // a loaded model, and a request to list
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
   });
 
   async function show(page, view, direction) {
@@ -65,7 +58,7 @@ describe('the looks of the page', () => {
       if (!isLong && !SHORT.includes(`${width} ${colorScheme} ${direction}`)) continue;
       it(`${width} px, ${colorScheme}, ${direction}`, async () => {
         for (const view of VIEWS) {
-          const { page, context, problems } = await openPage(browser, server.address, { width: Number(width), height, colorScheme });
+          const { page, context, problems } = await openPage(on.browser, on.server.address, { width: Number(width), height, colorScheme });
           await page.evaluate((dir) => { document.dir = dir; }, direction);
           await show(page, view, direction);
           await page.screenshot({ path: join(pictures, `${view}-${width}-${colorScheme}-${direction}.png`) });
@@ -80,9 +73,9 @@ describe('the looks of the page', () => {
   it('breaks none of axe’s rules', async () => {
     for (const colorScheme of ['light', 'dark']) {
       for (const view of VIEWS) {
-        const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme });
+        const context = await on.browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme });
         await context.addInitScript({ path: AXE });
-        const { page } = await openPage(browser, server.address, { context });
+        const { page } = await openPage(on.browser, on.server.address, { context });
         await show(page, view, 'ltr');
         const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
         assert.deepEqual(violations.map((one) => `${view}, ${colorScheme}: ${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`), []);
@@ -92,7 +85,7 @@ describe('the looks of the page', () => {
   });
 
   it('paints first within 200 ms, and its memory is flat', { skip: !isLong && 'needs a machine of its own: --long' }, async () => {
-    const { page, context } = await openPage(browser, server.address);
+    const { page, context } = await openPage(on.browser, on.server.address);
     await page.reload();
     const first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
     assert.ok(first < 200, `${first} ms`);

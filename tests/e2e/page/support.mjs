@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
 export const isLong = process.env.ETNA_TEST_LONG === '1';
@@ -69,6 +70,20 @@ export class Server {
     if (this.process.exitCode === null && this.process.signalCode === null) await this.end('SIGTERM');
     rmSync(this.home, { recursive: true, force: true });
   }
+}
+
+/** A server and a browser for the tests of a `describe`: {server, browser}, set before the first of them. */
+export function fixture(...options) {
+  const made = {};
+  before(async () => {
+    made.server = await new Server(...options).start();
+    made.browser = await launchBrowser();
+  });
+  after(async () => {
+    await made.browser.close();
+    await made.server.stop();
+  });
+  return made;
 }
 
 export async function launchBrowser() {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { after, before, describe, it } from 'node:test';
-import { launchBrowser, openPage, Server } from './support.mjs';
+import { describe, it } from 'node:test';
+import { fixture, openPage } from './support.mjs';
 
 const SYSTEM = 'You are a calculator that answers in words. '.repeat(4);
 const BENCH = {
@@ -11,20 +11,10 @@ const BENCH = {
 };
 
 describe('the views', () => {
-  let server;
-  let browser;
-
-  before(async () => {
-    server = await new Server('--page-inspect', '--api', 'ollama').start();
-    browser = await launchBrowser();
-  });
-  after(async () => {
-    await browser.close();
-    await server.stop();
-  });
+  const on = fixture('--page-inspect', '--api', 'ollama');
 
   async function withView(name, work) {
-    const { page, context, problems } = await openPage(browser, server.address, { hash: `#/${name}` });
+    const { page, context, problems } = await openPage(on.browser, on.server.address, { hash: `#/${name}` });
     try {
       await work(page);
       assert.deepEqual(problems, []);
@@ -33,14 +23,14 @@ describe('the views', () => {
     }
   }
 
-  const complete = (content, more = {}) => server.ask('v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' },
+  const complete = (content, more = {}) => on.server.ask('v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'demo', max_tokens: 20, messages: [{ role: 'system', content: SYSTEM }, { role: 'user', content }], ...more }) });
 
   it('loads, pins, shows and unloads a model', () => withView('models', async (page) => {
     const button = (name) => page.getByRole('button', { name, exact: true });
     await button('Load demo').click();
     await button('Unload demo').waitFor();
-    const { models } = await server.ask('page/state');
+    const { models } = await on.server.ask('page/state');
     assert.equal(models[0].state, 'loaded');
     assert.ok(models[0].memory_bytes > 0 && models[0].context_tokens === 2048);
     await button('Show demo').click();
@@ -49,7 +39,7 @@ describe('the views', () => {
     await page.keyboard.press('Escape');
     await button('Unload demo').click();
     await button('Load demo').waitFor();
-    assert.equal((await server.ask('page/state')).models[0].state, 'unloaded');
+    assert.equal((await on.server.ask('page/state')).models[0].state, 'unloaded');
     await page.getByRole('link', { name: /Chat/ }).first().click();
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
   }));
@@ -95,7 +85,7 @@ describe('the views', () => {
       await page.getByText('kernels checked: passed').waitFor();
       for (const part of ['Weights', 'Cache', 'Other programs', 'Free', 'Prompts', 'Generation', 'Last request'])
         await page.getByText(part, { exact: true }).first().waitFor();
-      const { devices, throughput } = await server.ask('page/state');
+      const { devices, throughput } = await on.server.ask('page/state');
       assert.ok(devices[0].weights_bytes > 1e6 && devices[0].cache_bytes > 1e6 && devices[0].total_bytes > devices[0].free_bytes);
       assert.equal(throughput.prompt_tokens.length, 90);
       assert.ok(throughput.prompt_tokens.reduce((sum, one) => sum + one) > 20);
@@ -107,7 +97,7 @@ describe('the views', () => {
     await complete('Hello! What is 34 + 58?');
     await complete('wrong', { temperature: 7 });
     await withView('requests', async (page) => {
-      const { requests } = await server.ask('page/state');
+      const { requests } = await on.server.ask('page/state');
       assert.equal(requests[0].status, 400);
       assert.ok(requests[1].cached_tokens > 0 && requests[1].prompt_tokens > requests[1].cached_tokens);
       await page.locator('.open-row').nth(1).click();
