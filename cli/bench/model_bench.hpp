@@ -4,7 +4,7 @@
 #include "cli/bench/step_meter.hpp"
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
-#include "core/model/weight_reads.hpp"
+#include "core/model/plan.hpp"
 
 #include <cstdint>
 #include <functional>

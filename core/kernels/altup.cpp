@@ -24,24 +24,24 @@ uint32_t stream_rows(const AltUp& operation) {
                                  (std::max(operation.inputs, 2U) - 1));
 }
 
-bool fits(vk::Recorder& recorder, std::string_view name, const AltUp& operation, uint32_t coefficients) {
+bool fits(const Launcher& launcher, std::string_view name, const AltUp& operation, uint32_t coefficients) {
     const Activations& active = operation.active;
     const auto is_like_active = [&](const Activations& other) {
         return other.columns == active.columns && other.stride == active.stride;
     };
-    return require(recorder, operation.inputs >= 2 && operation.inputs <= altup_streams_max, name,
+    return require(launcher, operation.inputs >= 2 && operation.inputs <= altup_streams_max, name,
                    "too few streams, or too many") &&
-           require(recorder, is_like_active(operation.streams) && is_like_active(operation.prediction), name,
+           require(launcher, is_like_active(operation.streams) && is_like_active(operation.prediction), name,
                    "streams differ in width") &&
-           require(recorder,
+           require(launcher,
                    has_rows(active, operation.count) && has_rows(operation.prediction, operation.count) &&
                        stream_rows(operation) >= operation.count,
                    name, "streams have too few rows") &&
-           require(recorder,
+           require(launcher,
                    operation.router.bytes >= uint64_t{operation.inputs} * active.columns * 4 &&
                        operation.norm.bytes >= uint64_t{active.columns} * 4,
                    name, "router or norm is short") &&
-           require(recorder, operation.coefficients.bytes >= uint64_t{coefficients} * operation.inputs * 4,
+           require(launcher, operation.coefficients.bytes >= uint64_t{coefficients} * operation.inputs * 4,
                    name, "coefficients are fewer than streams need");
 }
 
@@ -51,8 +51,7 @@ struct Corrected {
     Activations output;
 };
 
-void launch_altup(Library& library, vk::Recorder& recorder, const AltUp& operation,
-                  const Corrected* corrected) {
+void launch_altup(const Launcher& launcher, const AltUp& operation, const Corrected* corrected) {
     const Activations& active = operation.active;
     const uint32_t rows = stream_rows(operation);
     const vk::Range own = active.rows(0, operation.count);
@@ -73,8 +72,8 @@ void launch_altup(Library& library, vk::Recorder& recorder, const AltUp& operati
         .stream_stride = rows * active.stride,
         .epsilon = operation.epsilon,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::altup(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::altup(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::altup(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, operation.inputs, corrected ? 1U : 0U},
             .groups = {operation.count, 1, 1},
@@ -85,35 +84,35 @@ void launch_altup(Library& library, vk::Recorder& recorder, const AltUp& operati
 
 } // namespace
 
-void altup_predict(Library& library, vk::Recorder& recorder, const AltUp& operation) {
+void altup_predict(const Launcher& launcher, const AltUp& operation) {
     if (operation.count == 0 ||
-        !fits(recorder, "altup_predict", operation, operation.inputs * operation.inputs))
+        !fits(launcher, "altup_predict", operation, operation.inputs * operation.inputs))
         return;
-    launch_altup(library, recorder, operation, nullptr);
+    launch_altup(launcher, operation, nullptr);
 }
 
-void altup_correct(Library& library, vk::Recorder& recorder, const AltUp& operation, vk::Range scale,
+void altup_correct(const Launcher& launcher, const AltUp& operation, vk::Range scale,
                    const Activations& output) {
     constexpr std::string_view name = "altup_correct";
-    if (operation.count == 0 || !fits(recorder, name, operation, operation.inputs) ||
-        !require(recorder,
+    if (operation.count == 0 || !fits(launcher, name, operation, operation.inputs) ||
+        !require(launcher,
                  output.columns == operation.active.columns && output.stride == operation.active.stride &&
                      has_rows(output, operation.count),
                  name, "the output differs in width or has too few rows") ||
-        !require(recorder, scale.bytes >= uint64_t{output.columns} * 4, name, "the scale is short"))
+        !require(launcher, scale.bytes >= uint64_t{output.columns} * 4, name, "the scale is short"))
         return;
     const Corrected corrected{.scale = scale, .output = output};
-    launch_altup(library, recorder, operation, &corrected);
+    launch_altup(launcher, operation, &corrected);
 }
 
-void match_rms(Library& library, vk::Recorder& recorder, const MatchRms& operation) {
+void match_rms(const Launcher& launcher, const MatchRms& operation) {
     const Activations& input = operation.input;
     const auto is_like_input = [&](const Activations& other) {
         return other.columns == input.columns && other.stride == input.stride &&
                has_rows(other, operation.count);
     };
     if (operation.count == 0 ||
-        !require(recorder,
+        !require(launcher,
                  is_like_input(input) && is_like_input(operation.target) && is_like_input(operation.output),
                  "match_rms", "rows differ in width, or are too few"))
         return;
@@ -127,8 +126,8 @@ void match_rms(Library& library, vk::Recorder& recorder, const MatchRms& operati
                                                .stride = input.stride,
                                                .epsilon = operation.epsilon,
                                                .add = operation.store == Store::add ? 1U : 0U};
-    const ReducePlan plan = reduce_plan(library.target(), shaders::match_rms(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::match_rms(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::match_rms(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},
@@ -137,9 +136,9 @@ void match_rms(Library& library, vk::Recorder& recorder, const MatchRms& operati
            arguments);
 }
 
-void statistical_top_k(Library& library, vk::Recorder& recorder, const StatisticalTopK& operation) {
+void statistical_top_k(const Launcher& launcher, const StatisticalTopK& operation) {
     const Activations& values = operation.values;
-    if (operation.count == 0 || !require(recorder, has_rows(values, operation.first + operation.count),
+    if (operation.count == 0 || !require(launcher, has_rows(values, operation.first + operation.count),
                                          "statistical_top_k", "values has too few rows"))
         return;
     const vk::Range rows = values.rows(operation.first, operation.count);
@@ -149,8 +148,8 @@ void statistical_top_k(Library& library, vk::Recorder& recorder, const Statistic
                                                       .deviations = operation.deviations,
                                                       .unused = 0};
     const ReducePlan plan =
-        reduce_plan(library.target(), shaders::statistical_top_k(shaders::Reduce::subgroup));
-    launch(library, recorder,
+        reduce_plan(launcher.target(), shaders::statistical_top_k(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::statistical_top_k(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},

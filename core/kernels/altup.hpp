@@ -24,9 +24,9 @@ struct AltUp {
     vk::Range coefficients = {}; ///< f32 [n n][n]; altup_correct: f32 [n][n]
     float epsilon = 0;
 };
-void altup_predict(Library& library, vk::Recorder& recorder, const AltUp& operation);
+void altup_predict(const Launcher& launcher, const AltUp& operation);
 /// Also writes output = X_0 scale, elementwise; scale: f32 [columns].
-void altup_correct(Library& library, vk::Recorder& recorder, const AltUp& operation, vk::Range scale,
+void altup_correct(const Launcher& launcher, const AltUp& operation, vk::Range scale,
                    const Activations& output);
 
 /// output[r] (=|+=) input[r] rms(target[r]) / sqrt(max(mean(input[r]^2), epsilon)) for rows [0, count). The
@@ -39,7 +39,7 @@ struct MatchRms {
     float epsilon = 0;
     Store store = Store::replace;
 };
-void match_rms(Library& library, vk::Recorder& recorder, const MatchRms& operation);
+void match_rms(const Launcher& launcher, const MatchRms& operation);
 
 /// x = max(x - (mean + deviations sigma), 0) for each row, with its mean and standard deviation (of the
 /// population); in place. Statistical top-k (arXiv 2506.06644).
@@ -49,6 +49,6 @@ struct StatisticalTopK {
     uint32_t count = 0;
     float deviations = 0;
 };
-void statistical_top_k(Library& library, vk::Recorder& recorder, const StatisticalTopK& operation);
+void statistical_top_k(const Launcher& launcher, const StatisticalTopK& operation);
 
 } // namespace etna::kernels

@@ -99,23 +99,23 @@ uint64_t counter_bytes(const SplitPlan& splits, const AttentionShape& shape, uin
     return counts ? uint64_t{rows} * (shape.q_heads / splits.plan.heads) * 4 : 0;
 }
 
-bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& splits) {
+bool fits(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     const LayerCache& cache = operation.cache;
     const uint32_t rows = operation.rows.count;
-    return require(recorder,
+    return require(launcher,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
                        operation.output.columns == operation.q_heads * cache.value_dim(),
                    "attention", "q or output does not match the number of heads") &&
-           require(recorder, cache_fits(cache), "attention", "cache is shorter than its shape") &&
-           require(recorder, operation.partials.bytes >= partial_bytes(splits, operation.shape(), rows),
+           require(launcher, cache_fits(cache), "attention", "cache is shorter than its shape") &&
+           require(launcher, operation.partials.bytes >= partial_bytes(splits, operation.shape(), rows),
                    "attention", "the scratch buffer for partials is too small") &&
-           require(recorder, operation.counters.bytes >= counter_bytes(splits, operation.shape(), rows),
+           require(launcher, operation.counters.bytes >= counter_bytes(splits, operation.shape(), rows),
                    "attention", "there are fewer counters than workgroups") &&
-           require(recorder, operation.alibi == 0 || cache.head_dim < wide_head_dim, "attention",
+           require(launcher, operation.alibi == 0 || cache.head_dim < wide_head_dim, "attention",
                    "heads with ALiBi are too wide") &&
-           require(recorder, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
+           require(launcher, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
                    "attention", "sinks are fewer than query heads") &&
-           require(recorder,
+           require(launcher,
                    !operation.halves ||
                        (splits.plan.kernel == AttentionKernel::decode &&
                         splits.plan.heads * cache.head_dim % tile_columns == 0 &&
@@ -125,11 +125,11 @@ bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& s
 }
 
 /// The conditions under which a plan can be made.
-bool has_plan(vk::Recorder& recorder, const Attention& operation) {
+bool has_plan(const Launcher& launcher, const Attention& operation) {
     const LayerCache& cache = operation.cache;
-    return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
+    return require(launcher, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
                    "the number of query heads is not a multiple of that of kv heads") &&
-           require(recorder,
+           require(launcher,
                    cache.head_dim > 0 && cache.head_dim % 2 == 0 &&
                        cache.head_dim <= (cache.latent_dim > 0 ? latent_key_max : head_dim_max),
                    "attention", "head size is odd or too large");
@@ -211,11 +211,18 @@ shaders::AttentionPromptArguments prompt_arguments_of(const Attention& operation
     };
 }
 
-void record_general(Library& library, vk::Recorder& recorder, const Attention& operation,
-                    const SplitPlan& splits) {
+/// The shape whose sizes can be measured for one of the kernels.
+TunedShape tuned_shape(const Attention& operation, TunedKernel kernel) {
+    return {.kernel = kernel,
+            .rows = operation.q_heads,
+            .columns = operation.cache.head_dim,
+            .kv_heads = operation.cache.kv_heads};
+}
+
+void record_general(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::attention(),
             .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
                                static_cast<uint32_t>(cache.formats.keys),
@@ -225,38 +232,38 @@ void record_general(Library& library, vk::Recorder& recorder, const Attention& o
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.stored_values(),
                       operation.tables.range, operation.sinks.value_or(vk::Range{})},
             .writes = {operation.output.rows(rows.first, rows.count),
-                       splits.kv_splits > 1 ? operation.partials : vk::Range{}}},
+                       splits.kv_splits > 1 ? operation.partials : vk::Range{}},
+            .tuned = tuned_shape(operation, TunedKernel::attention)},
            arguments_of(operation, splits));
 }
 
-void record_decode(Library& library, vk::Recorder& recorder, const Attention& operation,
-                   const SplitPlan& splits) {
+void record_decode(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
     const bool is_split = splits.kv_splits > 1;
-    launch(library, recorder,
-           {.variant = shaders::attention_decode(),
-            .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
-                               operation.sinks ? 1U : 0U,
-                               operation.halves ? written_blocks(library.target()) : 0U},
-            .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
-            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
-                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
-            .writes = {operation.output.rows(rows.first, rows.count),
-                       operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
-                       is_split ? operation.partials : vk::Range{},
-                       is_split ? operation.counters : vk::Range{}}},
-           decode_arguments_of(operation, splits));
+    launch(
+        launcher,
+        {.variant = shaders::attention_decode(),
+         .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
+                            operation.sinks ? 1U : 0U,
+                            operation.halves ? written_blocks(launcher.target()) : 0U},
+         .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
+         .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+                   operation.tables.range, operation.sinks.value_or(vk::Range{})},
+         .writes = {operation.output.rows(rows.first, rows.count),
+                    operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
+                    is_split ? operation.partials : vk::Range{}, is_split ? operation.counters : vk::Range{}},
+         .tuned = tuned_shape(operation, TunedKernel::attention_decode)},
+        decode_arguments_of(operation, splits));
 }
 
-void record_prompt(Library& library, vk::Recorder& recorder, const Attention& operation,
-                   const SplitPlan& splits) {
+void record_prompt(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
     const AttentionPlan& plan = splits.plan;
     const uint32_t sequences =
         operation.sequences > 0 ? std::min(operation.sequences, rows.count) : rows.count;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::attention_prompt(),
             .specialization = {plan.workgroup, cache.head_dim, plan.heads,
                                static_cast<uint32_t>(cache.formats.keys),
@@ -268,7 +275,7 @@ void record_prompt(Library& library, vk::Recorder& recorder, const Attention& op
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
                       operation.tables.range, operation.sinks.value_or(vk::Range{})},
             .writes = {operation.output.rows(rows.first, rows.count)},
-            .subgroup = library.target().profile.subgroup_size_control ? plan.subgroup : 0},
+            .subgroup = launcher.target().profile.subgroup_size_control ? plan.subgroup : 0},
            prompt_arguments_of(operation));
 }
 
@@ -298,31 +305,31 @@ bool attention_needs_merge(const PlanTarget& target, const Attention& operation)
     return operation.rows.count > 0 && splits.plan.kernel == AttentionKernel::general && splits.kv_splits > 1;
 }
 
-void attention(Library& library, vk::Recorder& recorder, const Attention& operation) {
-    if (operation.rows.count == 0 || !has_plan(recorder, operation))
+void attention(const Launcher& launcher, const Attention& operation) {
+    if (operation.rows.count == 0 || !has_plan(launcher, operation))
         return;
-    const SplitPlan splits = split_plan(library.target(), operation);
-    if (!fits(recorder, operation, splits))
+    const SplitPlan splits = split_plan(launcher.target(), operation);
+    if (!fits(launcher, operation, splits))
         return;
     switch (splits.plan.kernel) {
     case AttentionKernel::general:
-        return record_general(library, recorder, operation, splits);
+        return record_general(launcher, operation, splits);
     case AttentionKernel::decode:
-        return record_decode(library, recorder, operation, splits);
+        return record_decode(launcher, operation, splits);
     case AttentionKernel::prompt:
-        return record_prompt(library, recorder, operation, splits);
+        return record_prompt(launcher, operation, splits);
     }
 }
 
-void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation) {
-    if (operation.rows.count == 0 || !has_plan(recorder, operation) ||
-        !attention_needs_merge(library.target(), operation))
+void attention_merge(const Launcher& launcher, const Attention& operation) {
+    if (operation.rows.count == 0 || !has_plan(launcher, operation) ||
+        !attention_needs_merge(launcher.target(), operation))
         return;
     const Rows& rows = operation.rows;
-    const SplitPlan splits = split_plan(library.target(), operation);
-    if (!fits(recorder, operation, splits))
+    const SplitPlan splits = split_plan(launcher.target(), operation);
+    if (!fits(launcher, operation, splits))
         return;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::attention_merge(),
             .specialization = {operation.cache.value_dim()},
             .groups = {operation.q_heads, rows.count, 1},

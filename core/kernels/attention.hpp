@@ -87,7 +87,7 @@ uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape&
 bool attention_writes_halves(const PlanTarget& target, const AttentionShape& shape);
 /// Whether attention_merge must follow.
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
-void attention(Library& library, vk::Recorder& recorder, const Attention& operation);
-void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation);
+void attention(const Launcher& launcher, const Attention& operation);
+void attention_merge(const Launcher& launcher, const Attention& operation);
 
 } // namespace etna::kernels

@@ -17,23 +17,23 @@ uint32_t gate_run(const DeltaNet& operation) {
     return operation.gate_run == 0 ? operation.shape.value_heads : operation.gate_run;
 }
 
-bool shape_fits(vk::Recorder& recorder, const DeltaShape& shape) {
-    return require(recorder,
+bool shape_fits(const Launcher& launcher, const DeltaShape& shape) {
+    return require(launcher,
                    shape.key_heads > 0 && shape.value_heads > 0 && shape.value_heads % shape.key_heads == 0,
                    "delta_net", "the number of value heads is not a multiple of that of key heads") &&
-           require(recorder, shape.key_dim > 0 && shape.key_dim <= delta_key_dim_max && shape.value_dim > 0,
+           require(launcher, shape.key_dim > 0 && shape.key_dim <= delta_key_dim_max && shape.value_dim > 0,
                    "delta_net", "head size is 0 or too large");
 }
 
 /// The shader's indices are 32 bits.
-bool states_fit(vk::Recorder& recorder, const DeltaNet& operation) {
+bool states_fit(const Launcher& launcher, const DeltaNet& operation) {
     const DeltaStates& states = operation.states;
     const uint64_t state_bytes = states.slots * delta_state_bytes(operation.shape);
     const uint64_t pending_bytes = states.slots * delta_pending_bytes(operation.shape);
-    return require(recorder,
+    return require(launcher,
                    states.slots > 0 && state_bytes / 4 <= UINT32_MAX && pending_bytes / 4 <= UINT32_MAX,
                    "delta_net", "there are no states, or too many") &&
-           require(recorder, states.states.bytes >= state_bytes && states.pending.bytes >= pending_bytes,
+           require(launcher, states.states.bytes >= state_bytes && states.pending.bytes >= pending_bytes,
                    "delta_net", "states or pending rows are shorter than their shape");
 }
 
@@ -44,23 +44,23 @@ bool gate_fits(const DeltaNet& operation, const DeltaGate& gate) {
            gate.rows.range.bytes >= uint64_t{operation.sequences.rows} * gate.rows.stride * 4;
 }
 
-bool rows_fit(vk::Recorder& recorder, const DeltaNet& operation) {
+bool rows_fit(const Launcher& launcher, const DeltaNet& operation) {
     const Sequences& sequences = operation.sequences;
     const uint64_t head_bytes = uint64_t{operation.shape.value_heads} * 4;
     const auto fits = [&](const Activations& rows, uint32_t columns) {
         return rows.columns == columns && rows.range.bytes >= uint64_t{sequences.rows} * rows.stride * 4;
     };
-    return require(recorder,
+    return require(launcher,
                    sequences.count <= sequences_max &&
                        sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
                    "delta_net", "sequences are too many or short") &&
-           require(recorder,
+           require(launcher,
                    fits(operation.qkv, operation.shape.qkv_columns()) &&
                        fits(operation.output, operation.shape.output_columns()),
                    "delta_net", "qkv or output does not match the heads or the batch") &&
-           require(recorder, gate_fits(operation, operation.a) && gate_fits(operation, operation.b),
+           require(launcher, gate_fits(operation, operation.a) && gate_fits(operation, operation.b),
                    "delta_net", "a or b does not match the heads or the batch") &&
-           require(recorder, operation.decay.bytes >= head_bytes && operation.dt_bias.bytes >= head_bytes,
+           require(launcher, operation.decay.bytes >= head_bytes && operation.dt_bias.bytes >= head_bytes,
                    "delta_net", "decay or dt_bias is short");
 }
 
@@ -100,14 +100,14 @@ uint64_t delta_pending_bytes(const DeltaShape& shape) {
     return uint64_t{2} * pending_rows_max * pending_row_floats(shape) * 4;
 }
 
-void delta_net(Library& library, vk::Recorder& recorder, const DeltaNet& operation) {
+void delta_net(const Launcher& launcher, const DeltaNet& operation) {
     const DeltaShape& shape = operation.shape;
     const Sequences& sequences = operation.sequences;
-    if (sequences.count == 0 || !shape_fits(recorder, shape) || !states_fit(recorder, operation) ||
-        !rows_fit(recorder, operation))
+    if (sequences.count == 0 || !shape_fits(launcher, shape) || !states_fit(launcher, operation) ||
+        !rows_fit(launcher, operation))
         return;
     const auto rows = [&](const Activations& all) { return all.rows(0, sequences.rows); };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::delta_net(),
             .specialization = {shape.key_dim, shape.value_dim, shape.order == KeyHeadOrder::tiled ? 1U : 0U},
             .groups = {shape.value_heads * divide_up(shape.value_dim, shaders::delta_values), sequences.count,

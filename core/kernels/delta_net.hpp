@@ -61,6 +61,6 @@ struct DeltaNet {
     Activations output = {}; ///< [rows, output_columns()]
     float length_epsilon = 1e-6F;
 };
-void delta_net(Library& library, vk::Recorder& recorder, const DeltaNet& operation);
+void delta_net(const Launcher& launcher, const DeltaNet& operation);
 
 } // namespace etna::kernels

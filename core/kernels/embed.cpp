@@ -7,15 +7,15 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::EmbedArguments) == 112);
 
-void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
+void embed(const Launcher& launcher, const Embed& operation) {
     const Rows& rows = operation.rows;
     const Matrix& table = operation.table;
     if (rows.count == 0 ||
-        !require(recorder, table.columns == operation.output.columns, "embed",
+        !require(launcher, table.columns == operation.output.columns, "embed",
                  "table and output differ in width") ||
-        !require(recorder, rows.infos.bytes >= uint64_t{rows.count} * sizeof(RowInfo), "embed",
+        !require(launcher, rows.infos.bytes >= uint64_t{rows.count} * sizeof(RowInfo), "embed",
                  "row infos are short") ||
-        !require(recorder,
+        !require(launcher,
                  operation.constant.bytes == 0 || operation.constant.bytes >= uint64_t{table.columns} * 4,
                  "embed", "the constant is short"))
         return;
@@ -48,7 +48,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .has_constant = operation.constant.bytes > 0 ? 1U : 0U,
         };
         // All parts are one step, because each writes different rows. The first declares the output for all.
-        launch(library, recorder,
+        launch(launcher,
                {.variant = variant,
                 .specialization = {},
                 .groups = {divide_up(table.columns, 512), rows.count, 1},
@@ -57,6 +57,17 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
                 .writes = {first_token == 0 ? output : vk::Range{}}},
                arguments);
     });
+}
+
+bool is_embed(shaders::Variant variant) {
+    for (std::size_t format = 0; format < format_count; ++format) {
+        for (const Arrangement arrangement : {Arrangement::rows, Arrangement::lanes, Arrangement::tiles}) {
+            if (variant == shaders::embed(static_cast<shaders::Format>(format),
+                                          static_cast<shaders::Arrangement>(arrangement)))
+                return true;
+        }
+    }
+    return false;
 }
 
 } // namespace etna::kernels

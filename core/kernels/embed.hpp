@@ -18,6 +18,8 @@ struct Embed {
     float scale = 1;           ///< Gemma multiplies by sqrt(width)
     float embedding_scale = 1;
 };
-void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
+void embed(const Launcher& launcher, const Embed& operation);
+/// Whether a launch is embed's: it reads a few rows of its table.
+bool is_embed(shaders::Variant variant);
 
 } // namespace etna::kernels

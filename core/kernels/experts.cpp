@@ -34,52 +34,53 @@ uint64_t group_words(uint32_t pairs) {
     return 1 + 3 * uint64_t{pairs} + pairs;
 }
 
-bool fits(vk::Recorder& recorder, std::string_view operation, const ExpertRouting& choice) {
+bool fits(const Launcher& launcher, std::string_view operation, const ExpertRouting& choice) {
     const uint64_t bytes = uint64_t{choice.rows} * choice.experts_per_token * 4;
-    return require(recorder, choice.count > 0 && choice.count <= experts_max, operation,
+    return require(launcher, choice.count > 0 && choice.count <= experts_max, operation,
                    "no experts, or too many") &&
-           require(recorder,
+           require(launcher,
                    choice.experts_per_token > 0 &&
                        choice.experts_per_token <= std::min(choice.count, experts_per_token_max),
                    operation, "a row uses no experts, or too many") &&
-           require(recorder, bytes / 4 <= expert_pairs_max, operation, "too many rows at once") &&
-           require(recorder, choice.experts.bytes >= bytes && choice.routing_weights.bytes >= bytes,
+           require(launcher, bytes / 4 <= expert_pairs_max, operation, "too many rows at once") &&
+           require(launcher, choice.experts.bytes >= bytes && choice.routing_weights.bytes >= bytes,
                    operation, "room for choices is short");
 }
 
 /// Whether a stack has its experts' shape; `operation` names the caller.
-bool fits(vk::Recorder& recorder, std::string_view operation, const MatrixStack& stack,
+bool fits(const Launcher& launcher, std::string_view operation, const MatrixStack& stack,
           const ExpertRouting& choice) {
     const Matrix& one = stack.matrices;
     const PackedBytes packed = packed_bytes(one.layout, one.rows, one.columns);
     const uint64_t count = stack.count;
-    return require(recorder, count == choice.count, operation, "weights are of another number of experts") &&
-           require(recorder,
+    return require(launcher, count == choice.count, operation, "weights are of another number of experts") &&
+           require(launcher,
                    one.weights.bytes >= count * packed.weights && one.scales.bytes >= count * packed.scales,
                    operation, "weights are shorter than their shape") &&
-           require(recorder, packed.weights <= UINT32_MAX, operation, "one expert's weights are too large");
+           require(launcher, packed.weights <= UINT32_MAX, operation, "one expert's weights are too large");
 }
 
 /// Whether an input's halves cover its rows.
-bool halves_fit(vk::Recorder& recorder, std::string_view operation, const Activations& input, uint32_t rows) {
-    return require(recorder, input.halves.bytes >= rows * halves_bytes(input.columns), operation,
+bool halves_fit(const Launcher& launcher, std::string_view operation, const Activations& input,
+                uint32_t rows) {
+    return require(launcher, input.halves.bytes >= rows * halves_bytes(input.columns), operation,
                    "the input's halves are missing or shorter than its rows");
 }
 
-bool fits(vk::Recorder& recorder, std::string_view operation, const RoutingRule& rule,
+bool fits(const Launcher& launcher, std::string_view operation, const RoutingRule& rule,
           const ExpertRouting& choice) {
     const uint32_t experts = choice.count;
     const bool has_groups = rule.groups > 0 && rule.groups <= expert_groups_max && rule.groups_used > 0 &&
                             experts % rule.groups == 0;
     return require(
-               recorder,
+               launcher,
                has_groups && uint64_t{experts / rule.groups} * rule.groups_used >= choice.experts_per_token,
                operation, "groups of experts are too many, of different sizes, or too few to choose from") &&
-           require(recorder, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
+           require(launcher, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
                    "a selection bias needs sigmoid scores") &&
-           require(recorder, !rule.selection_bias || rule.selection_bias->bytes >= uint64_t{experts} * 4,
+           require(launcher, !rule.selection_bias || rule.selection_bias->bytes >= uint64_t{experts} * 4,
                    operation, "the selection bias is short") &&
-           require(recorder, !rule.expert_scales || rule.expert_scales->bytes >= uint64_t{experts} * 4,
+           require(launcher, !rule.expert_scales || rule.expert_scales->bytes >= uint64_t{experts} * 4,
                    operation, "the scales of experts are short");
 }
 
@@ -87,103 +88,103 @@ uint32_t is_sigmoid(const RoutingRule& rule) {
     return rule.scores == RoutingRule::Scores::sigmoid ? 1 : 0;
 }
 
-bool fits(vk::Recorder& recorder, const ExpertRouter& operation, bool usable) {
+bool fits(const Launcher& launcher, const ExpertRouter& operation, bool usable) {
     constexpr std::string_view name = "expert_router";
     const Matrix& weight = operation.weight;
     const ExpertRouting& choice = operation.choice;
     const uint64_t end = uint64_t{operation.first} + choice.rows;
-    return fits(recorder, name, choice) && fits(recorder, name, operation.rule, choice) &&
-           require(recorder, usable, name,
+    return fits(launcher, name, choice) && fits(launcher, name, operation.rule, choice) &&
+           require(launcher, usable, name,
                    "the weight is not in f32 and rows, or the kernel is not trusted") &&
-           require(recorder, weight.rows == choice.count && operation.router.columns == choice.count, name,
+           require(launcher, weight.rows == choice.count && operation.router.columns == choice.count, name,
                    "router and experts differ in number") &&
-           require(recorder, weight.columns == operation.input.columns, name,
+           require(launcher, weight.columns == operation.input.columns, name,
                    "weight and input differ in width") &&
-           require(recorder,
+           require(launcher,
                    weight.weights.bytes >= packed_bytes(weight.layout, weight.rows, weight.columns).weights,
                    name, "weight is shorter than its shape") &&
-           require(recorder,
+           require(launcher,
                    operation.input.range.bytes >= end * operation.input.stride * 4 &&
                        operation.router.range.bytes >= end * operation.router.stride * 4,
                    name, "input or router is short") &&
-           require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * 4, name,
+           require(launcher, !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * 4, name,
                    "bias is short") &&
-           require(recorder, operation.counters.bytes >= uint64_t{choice.rows} * 4, name,
+           require(launcher, operation.counters.bytes >= uint64_t{choice.rows} * 4, name,
                    "there are fewer counters than rows");
 }
 
-bool groups_fit(vk::Recorder& recorder, std::string_view operation, const std::optional<ExpertGroups>& groups,
-                uint32_t pairs) {
-    return require(recorder, !groups || groups->range.bytes >= group_words(pairs) * 4, operation,
+bool groups_fit(const Launcher& launcher, std::string_view operation,
+                const std::optional<ExpertGroups>& groups, uint32_t pairs) {
+    return require(launcher, !groups || groups->range.bytes >= group_words(pairs) * 4, operation,
                    "room for groups is short");
 }
 
-bool fits(vk::Recorder& recorder, const ExpertLinear& operation) {
+bool fits(const Launcher& launcher, const ExpertLinear& operation) {
     constexpr std::string_view name = "expert_linear";
     const Matrix& one = operation.weights.matrices;
     const uint32_t pairs = operation.choice.pairs();
     const uint32_t input_rows = operation.reads == ExpertInput::row ? operation.choice.rows : pairs;
     const bool is_tiled = one.layout.arrangement == Arrangement::tiles;
-    return fits(recorder, name, operation.choice) &&
-           fits(recorder, name, operation.weights, operation.choice) &&
-           require(recorder, one.columns == operation.input.columns && one.rows == operation.output.columns,
+    return fits(launcher, name, operation.choice) &&
+           fits(launcher, name, operation.weights, operation.choice) &&
+           require(launcher, one.columns == operation.input.columns && one.rows == operation.output.columns,
                    name, "weights differ in width from input or output") &&
-           require(recorder,
+           require(launcher,
                    operation.input.range.bytes >= uint64_t{input_rows} * operation.input.stride * 4 &&
                        operation.output.range.bytes >= uint64_t{pairs} * operation.output.stride * 4,
                    name, "input or output is short") &&
-           (!is_tiled || halves_fit(recorder, name, operation.input, input_rows)) &&
-           require(recorder, is_tiled || operation.groups, name, "pairs are not grouped") &&
-           groups_fit(recorder, name, operation.groups, pairs);
+           (!is_tiled || halves_fit(launcher, name, operation.input, input_rows)) &&
+           require(launcher, is_tiled || operation.groups, name, "pairs are not grouped") &&
+           groups_fit(launcher, name, operation.groups, pairs);
 }
 
-bool fits(vk::Recorder& recorder, const ExpertGateUp& operation) {
+bool fits(const Launcher& launcher, const ExpertGateUp& operation) {
     constexpr std::string_view name = "expert_gate_up";
     const Matrix& gate = operation.gate.matrices;
     const Matrix& up = operation.up.matrices;
     const Activations& output = operation.output;
     const uint32_t pairs = operation.choice.pairs();
     const uint64_t bias_bytes = uint64_t{operation.choice.count} * gate.rows * 4;
-    return fits(recorder, name, operation.choice) && fits(recorder, name, operation.gate, operation.choice) &&
-           fits(recorder, name, operation.up, operation.choice) &&
-           require(recorder,
+    return fits(launcher, name, operation.choice) && fits(launcher, name, operation.gate, operation.choice) &&
+           fits(launcher, name, operation.up, operation.choice) &&
+           require(launcher,
                    gate.layout.arrangement == Arrangement::tiles && gate.layout == up.layout &&
                        gate.rows == up.rows && gate.columns == up.columns,
                    name, "gate and up are not in tiles of one layout and shape") &&
-           require(recorder, gate.columns == operation.input.columns && gate.rows == output.columns, name,
+           require(launcher, gate.columns == operation.input.columns && gate.rows == output.columns, name,
                    "weights differ in width from input or output") &&
-           halves_fit(recorder, name, operation.input, operation.choice.rows) &&
-           require(recorder, output.range.bytes >= uint64_t{pairs} * output.stride * 4, name,
+           halves_fit(launcher, name, operation.input, operation.choice.rows) &&
+           require(launcher, output.range.bytes >= uint64_t{pairs} * output.stride * 4, name,
                    "output is short") &&
-           require(recorder,
+           require(launcher,
                    !operation.biases || (operation.biases->gate.bytes >= bias_bytes &&
                                          operation.biases->up.bytes >= bias_bytes),
                    name, "biases are shorter than their shape") &&
-           require(recorder,
+           require(launcher,
                    !operation.halves || (gate.rows % tile_columns == 0 &&
                                          output.halves.bytes >= pairs * halves_bytes(gate.rows) &&
                                          operation.counters.bytes >= expert_counter_bytes(pairs, gate.rows)),
                    name, "room for halves or counters is short") &&
-           groups_fit(recorder, name, operation.groups, pairs);
+           groups_fit(launcher, name, operation.groups, pairs);
 }
 
-bool fits(vk::Recorder& recorder, const ExpertDown& operation) {
+bool fits(const Launcher& launcher, const ExpertDown& operation) {
     constexpr std::string_view name = "expert_down";
     const Matrix& one = operation.weights.matrices;
     const ExpertRouting& choice = operation.choice;
     const uint64_t column_tiles = one.columns / tile_columns;
-    return fits(recorder, name, choice) && fits(recorder, name, operation.weights, choice) &&
-           require(recorder, one.layout.arrangement == Arrangement::tiles, name,
+    return fits(launcher, name, choice) && fits(launcher, name, operation.weights, choice) &&
+           require(launcher, one.layout.arrangement == Arrangement::tiles, name,
                    "weights are not in tiles") &&
-           require(recorder, one.columns == operation.input.columns && one.rows == operation.output.columns,
+           require(launcher, one.columns == operation.input.columns && one.rows == operation.output.columns,
                    name, "weights differ in width from input or output") &&
-           require(recorder, choice.experts_per_token * column_tiles * column_tiles < exact_quotients, name,
+           require(launcher, choice.experts_per_token * column_tiles * column_tiles < exact_quotients, name,
                    "weights are too wide") &&
-           halves_fit(recorder, name, operation.input, choice.pairs()) &&
-           require(recorder,
+           halves_fit(launcher, name, operation.input, choice.pairs()) &&
+           require(launcher,
                    operation.output.range.bytes >= uint64_t{choice.rows} * operation.output.stride * 4, name,
                    "output is short") &&
-           require(recorder,
+           require(launcher,
                    !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * one.rows * 4, name,
                    "bias is shorter than its shape");
 }
@@ -222,16 +223,16 @@ shaders::ExpertTilesArguments tiles_arguments(const Matrix& one, const ExpertRou
     };
 }
 
-void launch_tiles(Library& library, vk::Recorder& recorder, const ExpertLinear& operation) {
+void launch_tiles(const Launcher& launcher, const ExpertLinear& operation) {
     const ExpertRouting& choice = operation.choice;
     const Matrix& one = operation.weights.matrices;
     const bool by_row = operation.reads == ExpertInput::row;
     const vk::Range input = operation.input.halves_rows(0, by_row ? choice.rows : choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.pairs());
-    const ExpertTilesPlan plan = expert_tiles_plan(library.target(), one.layout.format);
-    const uint32_t workgroup = expert_tiles_workgroup(library.target(), one.columns / tile_columns);
+    const ExpertTilesPlan plan = expert_tiles_plan(launcher.target(), one.layout.format);
+    const uint32_t workgroup = expert_tiles_workgroup(launcher.target(), one.columns / tile_columns);
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = plan.variant,
             .specialization = {workgroup, tiles_groups_each, columns, tile_parts, plan.code_bytes,
                                operation.groups ? 1U : 0U, 0, 0, 0, 0},
@@ -261,11 +262,11 @@ uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrange
     return tile;
 }
 
-void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation) {
+void expert_route(const Launcher& launcher, const ExpertRoute& operation) {
     const ExpertRouting& choice = operation.choice;
-    if (choice.rows == 0 || !fits(recorder, "expert_route", choice) ||
-        !fits(recorder, "expert_route", operation.rule, choice) ||
-        !require(recorder, operation.router.columns == choice.count, "expert_route",
+    if (choice.rows == 0 || !fits(launcher, "expert_route", choice) ||
+        !fits(launcher, "expert_route", operation.rule, choice) ||
+        !require(launcher, operation.router.columns == choice.count, "expert_route",
                  "router and experts differ in number"))
         return;
     const RoutingRule& rule = operation.rule;
@@ -285,8 +286,8 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
         .groups = rule.groups,
         .groups_used = rule.groups_used,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::expert_route(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::expert_route(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rule.normalised ? 1U : 0U, is_sigmoid(rule),
                                rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U,
@@ -305,10 +306,10 @@ bool expert_router_usable(const PlanTarget& target, const Matrix& weight) {
            weight.further.empty() && trusted;
 }
 
-void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation) {
+void expert_router(const Launcher& launcher, const ExpertRouter& operation) {
     const ExpertRouting& choice = operation.choice;
     const uint32_t rows = choice.rows;
-    if (rows == 0 || !fits(recorder, operation, expert_router_usable(library.target(), operation.weight)))
+    if (rows == 0 || !fits(launcher, operation, expert_router_usable(launcher.target(), operation.weight)))
         return;
     const vk::Range input = operation.input.rows(operation.first, rows);
     const vk::Range router = operation.router.rows(operation.first, rows);
@@ -338,9 +339,9 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
         .groups = rule.groups,
         .groups_used = rule.groups_used,
     };
-    const ReducePlan plan = expert_router_plan(library.target(), columns);
+    const ReducePlan plan = expert_router_plan(launcher.target(), columns);
     const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::expert_router(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rows_each, rule.normalised ? 1U : 0U,
                                is_sigmoid(rule), rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U,
@@ -351,11 +352,10 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
            arguments);
 }
 
-void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
-                  const ExpertGroups& groups) {
+void expert_group(const Launcher& launcher, const ExpertRouting& choice, const ExpertGroups& groups) {
     const uint32_t pairs = choice.pairs();
-    if (choice.rows == 0 || !fits(recorder, "expert_group", choice) ||
-        !require(recorder, groups.range.bytes >= group_words(pairs) * 4, "expert_group",
+    if (choice.rows == 0 || !fits(launcher, "expert_group", choice) ||
+        !require(launcher, groups.range.bytes >= group_words(pairs) * 4, "expert_group",
                  "room for groups is short"))
         return;
     const shaders::ExpertGroupArguments arguments{
@@ -366,7 +366,7 @@ void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting&
         .columns = groups.tile_pairs,
         .tiles = pairs,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::expert_group(),
             .specialization = {},
             .groups = {1, 1, 1},
@@ -375,13 +375,13 @@ void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting&
            arguments);
 }
 
-void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation) {
+void expert_linear(const Launcher& launcher, const ExpertLinear& operation) {
     const ExpertRouting& choice = operation.choice;
     const Matrix& one = operation.weights.matrices;
-    if (choice.rows == 0 || !fits(recorder, operation))
+    if (choice.rows == 0 || !fits(launcher, operation))
         return;
     if (one.layout.arrangement == Arrangement::tiles) {
-        launch_tiles(library, recorder, operation);
+        launch_tiles(launcher, operation);
         return;
     }
     const ExpertGroups& groups = *operation.groups;
@@ -412,7 +412,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
     const auto format = static_cast<shaders::Format>(one.layout.format);
     const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
                            uint32_t rows_each) {
-        launch(library, recorder,
+        launch(launcher,
                {.variant = variant,
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(one.rows, rows_each), tiles),
@@ -425,17 +425,17 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
               weight_groups_each * repack_rows);
     } else {
         const ReducePlan plan =
-            reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
+            reduce_plan(launcher.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
         start(shaders::expert_rows(format, plan.reduce),
               {plan.workgroup, plan.one_subgroup, weight_rows_each, columns, 0}, weight_rows_each);
     }
 }
 
-void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation) {
+void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation) {
     const ExpertRouting& choice = operation.choice;
     const Matrix& gate = operation.gate.matrices;
     const Matrix& up = operation.up.matrices;
-    if (choice.rows == 0 || !fits(recorder, operation))
+    if (choice.rows == 0 || !fits(launcher, operation))
         return;
     const uint32_t pairs = choice.pairs();
     const vk::Range input = operation.input.halves_rows(0, choice.rows);
@@ -453,15 +453,15 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
         arguments.gate_bias = biases.gate.address;
         arguments.up_bias = biases.up.address;
     }
-    const ExpertTilesPlan plan = expert_tiles_plan(library.target(), gate.layout.format);
-    const uint32_t workgroup = expert_tiles_workgroup(library.target(), arguments.column_tiles);
+    const ExpertTilesPlan plan = expert_tiles_plan(launcher.target(), gate.layout.format);
+    const uint32_t workgroup = expert_tiles_workgroup(launcher.target(), arguments.column_tiles);
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = plan.variant,
             .specialization = {workgroup, tiles_groups_each, columns, tile_parts, plan.code_bytes,
                                operation.groups ? 1U : 0U, 1, static_cast<uint32_t>(operation.kind),
                                operation.biases ? 1U : 0U,
-                               operation.halves ? written_blocks(library.target()) : 0U},
+                               operation.halves ? written_blocks(launcher.target()) : 0U},
             .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
             .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
                       operation.groups ? operation.groups->range : choice.experts},
@@ -469,10 +469,10 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
            arguments);
 }
 
-void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation) {
+void expert_down(const Launcher& launcher, const ExpertDown& operation) {
     const ExpertRouting& choice = operation.choice;
     const Matrix& one = operation.weights.matrices;
-    if (choice.rows == 0 || !fits(recorder, operation))
+    if (choice.rows == 0 || !fits(launcher, operation))
         return;
     const vk::Range input = operation.input.halves_rows(0, choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.rows);
@@ -494,10 +494,10 @@ void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& ope
         .y_stride = operation.output.stride,
         .add = operation.store == Store::add ? 1U : 0U,
     };
-    const ExpertTilesPlan plan = expert_down_plan(library.target(), one.layout.format);
+    const ExpertTilesPlan plan = expert_down_plan(launcher.target(), one.layout.format);
     const uint32_t workgroup =
-        expert_down_workgroup(library.target(), choice.experts_per_token * column_tiles);
-    launch(library, recorder,
+        expert_down_workgroup(launcher.target(), choice.experts_per_token * column_tiles);
+    launch(launcher,
            {.variant = plan.variant,
             .specialization = {workgroup, 1, 1, tile_parts, plan.code_bytes, operation.bias ? 1U : 0U},
             .groups = {choice.rows, divide_up(one.rows, repack_rows), 1},
@@ -506,12 +506,12 @@ void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& ope
            arguments);
 }
 
-void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation) {
+void expert_sum(const Launcher& launcher, const ExpertSum& operation) {
     const ExpertRouting& choice = operation.choice;
-    if (choice.rows == 0 || !fits(recorder, "expert_sum", choice) ||
-        !require(recorder, operation.input.columns == operation.output.columns, "expert_sum",
+    if (choice.rows == 0 || !fits(launcher, "expert_sum", choice) ||
+        !require(launcher, operation.input.columns == operation.output.columns, "expert_sum",
                  "input and output differ in width") ||
-        !require(recorder,
+        !require(launcher,
                  !operation.bias ||
                      operation.bias->bytes >= uint64_t{choice.count} * operation.input.columns * 4,
                  "expert_sum", "bias is shorter than its shape"))
@@ -532,7 +532,7 @@ void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& opera
         .expert_count = choice.count,
         .add = operation.store == Store::add ? 1U : 0U,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::expert_sum(),
             .specialization = {operation.bias ? 1U : 0U},
             .groups = {divide_up(operation.input.columns, 64), choice.rows, 1},

@@ -78,7 +78,7 @@ struct ExpertRoute {
     ExpertRouting choice; ///< written
     RoutingRule rule = {};
 };
-void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
+void expert_route(const Launcher& launcher, const ExpertRoute& operation);
 
 /// router[row] = W input[row] + bias for rows [first, first + choice.rows), and their expert_route(), in one
 /// dispatch of generation rows. The order of a sum depends on the shape only.
@@ -92,7 +92,7 @@ struct ExpertRouter {
     RoutingRule rule = {};
     vk::Range counters = {}; ///< u32 [choice.rows]: zeros, and zeros again afterwards
 };
-void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation);
+void expert_router(const Launcher& launcher, const ExpertRouter& operation);
 /// Whether expert_router() takes a matrix: f32 in rows, in one part, and the kernel is trusted. Pure.
 bool expert_router_usable(const PlanTarget& target, const Matrix& weight);
 
@@ -105,8 +105,7 @@ uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token);
 /// Pairs in a tile: the average per expert, up to what the kernels of an arrangement can take. Pure; does not
 /// affect any sum.
 uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrangement);
-void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
-                  const ExpertGroups& groups);
+void expert_group(const Launcher& launcher, const ExpertRouting& choice, const ExpertGroups& groups);
 
 /// The input row that a pair reads.
 enum class ExpertInput : uint8_t {
@@ -124,7 +123,7 @@ struct ExpertLinear {
     /// Needed unless the matrices are in tiles; without, each pair reads its expert's matrix.
     std::optional<ExpertGroups> groups = std::nullopt;
 };
-void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
+void expert_linear(const Launcher& launcher, const ExpertLinear& operation);
 
 /// y[pair] = act(Gate_expert(pair) x[row] + bias) * (Up_expert(pair) x[row] + bias), for matrices in tiles of
 /// one layout and shape.
@@ -140,7 +139,7 @@ struct ExpertGateUp {
     ExpertRouting choice;
     std::optional<ExpertGroups> groups = std::nullopt; ///< without, each pair reads its expert's matrices
 };
-void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation);
+void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation);
 /// Bytes of counters that are zero before and after each expert_gate_up() of up to `pairs` pairs.
 uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
 
@@ -154,7 +153,7 @@ struct ExpertDown {
     Store store = Store::add;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][rows of a matrix]
 };
-void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation);
+void expert_down(const Launcher& launcher, const ExpertDown& operation);
 
 /// output[row] (=|+=) sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert),
 /// in the order of the choices.
@@ -165,6 +164,6 @@ struct ExpertSum {
     Store store = Store::add;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][width]
 };
-void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation);
+void expert_sum(const Launcher& launcher, const ExpertSum& operation);
 
 } // namespace etna::kernels

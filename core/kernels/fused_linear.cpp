@@ -10,7 +10,7 @@ namespace {
 static_assert(sizeof(shaders::FusedLinearArguments) == 128);
 constexpr std::string_view fused_name = "fused_linear";
 
-bool fits(vk::Recorder& recorder, const FusedLinear& operation) {
+bool fits(const Launcher& launcher, const FusedLinear& operation) {
     const Matrix& weight = operation.weight;
     const uint64_t end = uint64_t{operation.first} + operation.count;
     const uint64_t packed = packed_bytes(weight.layout, weight.rows, weight.columns).weights;
@@ -18,35 +18,35 @@ bool fits(vk::Recorder& recorder, const FusedLinear& operation) {
         return squares.bytes >= end * (columns / tile_columns) * sizeof(float);
     };
     const auto& next = operation.next_norm;
-    return require(recorder, weight.columns == operation.input.columns, fused_name,
+    return require(launcher, weight.columns == operation.input.columns, fused_name,
                    "weight and input differ in width") &&
-           require(recorder, weight.rows == operation.output.columns, fused_name,
+           require(launcher, weight.rows == operation.output.columns, fused_name,
                    "weight and output differ in width") &&
-           require(recorder, weight.weights.bytes >= packed, fused_name,
+           require(launcher, weight.weights.bytes >= packed, fused_name,
                    "weight is shorter than its shape") &&
-           require(recorder,
+           require(launcher,
                    !operation.gated ||
                        (operation.gated->up.layout == weight.layout &&
                         operation.gated->up.rows == weight.rows &&
                         operation.gated->up.columns == weight.columns &&
                         operation.gated->up.further.empty() && operation.gated->up.weights.bytes >= packed),
                    fused_name, "gate and up differ in shape, layout or parts") &&
-           require(recorder, !operation.gated || (operation.store == Store::replace && !operation.bias),
+           require(launcher, !operation.gated || (operation.store == Store::replace && !operation.bias),
                    fused_name, "a gated pair neither adds nor has a bias") &&
-           require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4,
+           require(launcher, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4,
                    fused_name, "bias is short") &&
-           require(recorder,
+           require(launcher,
                    operation.input.halves.bytes >= end * halves_bytes(weight.columns) &&
                        operation.halves.bytes >= end * halves_bytes(weight.rows),
                    fused_name, "halves are missing or shorter than the rows") &&
-           require(recorder,
+           require(launcher,
                    (!operation.norm || norm_fits(operation.norm->squares, weight.columns)) &&
                        (!next || (norm_fits(next->squares, weight.rows) &&
                                   next->weight.bytes >= uint64_t{weight.rows} * 4)),
                    fused_name, "squares or weights of a norm are short") &&
-           require(recorder, !next || next->nan_probe.nan_probes.bytes >= end * 4, fused_name,
+           require(launcher, !next || next->nan_probe.nan_probes.bytes >= end * 4, fused_name,
                    "room for NaN probes is short") &&
-           require(recorder, operation.counters.bytes >= fused_counter_bytes(operation.count, weight.rows),
+           require(launcher, operation.counters.bytes >= fused_counter_bytes(operation.count, weight.rows),
                    fused_name, "counters are short");
 }
 
@@ -131,29 +131,33 @@ bool can_fuse(const PlanTarget& target, const Matrix& weight) {
            !target.untrusted.contains(variant);
 }
 
-void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& operation) {
+void fused_linear(const Launcher& launcher, const FusedLinear& operation) {
     const Matrix& weight = operation.weight;
     if (operation.count == 0 ||
-        !require(recorder, can_fuse(library.target(), weight), fused_name,
+        !require(launcher, can_fuse(launcher.target(), weight), fused_name,
                  "the matrix is not in tiles, or its rows are no multiple of 256") ||
-        !fits(recorder, operation))
+        !fits(launcher, operation))
         return;
     const bool is_gated = operation.gated.has_value();
-    const FusedLinearPlan plan = fused_linear_plan(library.target(), weight.layout.format, weight.rows,
+    const FusedLinearPlan plan = fused_linear_plan(launcher.target(), weight.layout.format, weight.rows,
                                                    weight.columns, operation.count, is_gated);
     const Ranges ranges = ranges_of(operation);
     launch(
-        library, recorder,
+        launcher,
         {.variant = fused_linear_variant(plan, weight.layout.format),
          .specialization = {plan.tiles.workgroup, plan.tiles.rows_each, plan.tiles.columns_each,
                             plan.tiles.parts, plan.tiles.code_bytes, is_gated ? 1U : 0U,
                             is_gated ? static_cast<uint32_t>(operation.gated->kind) : 0U,
-                            operation.next_norm ? 1U : 0U, written_blocks(library.target())},
+                            operation.next_norm ? 1U : 0U, written_blocks(launcher.target())},
          .groups = folded_groups(weight.rows / plan.output_rows,
                                  divide_up(operation.count, plan.tiles.columns_each)),
          .reads = {weight.weights, ranges.up, ranges.input, ranges.squares, ranges.bias, ranges.next_weight},
          .writes = {ranges.output, ranges.halves, ranges.next_squares, ranges.nan_probes, ranges.counters},
-         .subgroup = plan.tiles.subgroup},
+         .subgroup = plan.tiles.subgroup,
+         .tuned = TunedShape{.kernel = is_gated ? TunedKernel::gated_linear : TunedKernel::fused_linear,
+                             .layout = weight.layout,
+                             .rows = weight.rows,
+                             .columns = weight.columns}},
         arguments_of(operation, ranges));
 }
 

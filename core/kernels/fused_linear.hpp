@@ -41,7 +41,7 @@ struct FusedLinear {
     Store store = Store::replace;                 ///< without `gated`
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [weight.rows], without `gated`
 };
-void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& operation);
+void fused_linear(const Launcher& launcher, const FusedLinear& operation);
 
 /// Counters of `rows` decode rows of an output with this many columns.
 uint64_t fused_counter_bytes(uint32_t rows, uint32_t columns);

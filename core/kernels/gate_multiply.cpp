@@ -9,19 +9,19 @@ namespace {
 
 static_assert(sizeof(shaders::GateMultiplyArguments) == 88);
 
-bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
-    if (!require(recorder, operation.gate.columns == operation.up.columns, "gate_multiply",
+bool fits(const Launcher& launcher, const GateMultiply& operation) {
+    if (!require(launcher, operation.gate.columns == operation.up.columns, "gate_multiply",
                  "gate and up differ in width"))
         return false;
     const uint64_t end = uint64_t{operation.first} + operation.count;
     if (operation.halves &&
-        (!require(recorder, operation.gate.columns % tile_columns == 0, "gate_multiply",
+        (!require(launcher, operation.gate.columns % tile_columns == 0, "gate_multiply",
                   "columns are no multiple of 256") ||
-         !require(recorder, operation.gate.halves.bytes >= end * halves_bytes(operation.gate.columns),
+         !require(launcher, operation.gate.halves.bytes >= end * halves_bytes(operation.gate.columns),
                   "gate_multiply", "the halves are shorter than the rows")))
         return false;
     if (operation.row_gate &&
-        !require(recorder, operation.row_gate->range.bytes >= end * operation.row_gate->stride * 4,
+        !require(launcher, operation.row_gate->range.bytes >= end * operation.row_gate->stride * 4,
                  "gate_multiply", "the gates of rows are fewer than rows"))
         return false;
     if (!operation.biases)
@@ -29,17 +29,17 @@ bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
     const GateBiases& biases = *operation.biases;
     const uint64_t bytes = uint64_t{biases.expert_count} * operation.gate.columns * 4;
     const uint64_t rows = uint64_t{operation.first} + operation.count;
-    return require(recorder,
+    return require(launcher,
                    biases.expert_count > 0 && biases.gate.bytes >= bytes && biases.up.bytes >= bytes,
                    "gate_multiply", "biases are shorter than their shape") &&
-           require(recorder, biases.experts.bytes >= rows * 4, "gate_multiply",
+           require(launcher, biases.experts.bytes >= rows * 4, "gate_multiply",
                    "experts are fewer than rows");
 }
 
 } // namespace
 
-void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation) {
-    if (operation.count == 0 || !fits(recorder, operation))
+void gate_multiply(const Launcher& launcher, const GateMultiply& operation) {
+    if (operation.count == 0 || !fits(launcher, operation))
         return;
     const vk::Range gate = operation.gate.rows(operation.first, operation.count);
     const vk::Range up = operation.up.rows(operation.first, operation.count);
@@ -69,10 +69,10 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
         .row_gate_stride = operation.row_gate ? operation.row_gate->stride : 0,
         .unused = 0,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::gate_multiply(),
             .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                               operation.halves ? written_blocks(library.target()) : 0U,
+                               operation.halves ? written_blocks(launcher.target()) : 0U,
                                operation.row_gate ? 1U : 0U, operation.is_alone ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
             .reads = {up, biases.gate, biases.up, biases.experts, row_gate},

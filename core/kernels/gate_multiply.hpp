@@ -39,6 +39,6 @@ struct GateMultiply {
     std::optional<Activations> row_gate = std::nullopt;
     bool halves = false; ///< also writes the halves of `gate`
 };
-void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation);
+void gate_multiply(const Launcher& launcher, const GateMultiply& operation);
 
 } // namespace etna::kernels

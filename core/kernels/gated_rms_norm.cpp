@@ -8,12 +8,12 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::GatedRmsNormArguments) == 40);
 
-void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm& operation) {
+void gated_rms_norm(const Launcher& launcher, const GatedRmsNorm& operation) {
     const Activations& values = operation.values;
     const bool gate_first = operation.order == GatedNorm::gate_first;
     const uint32_t heads = operation.head_dim == 0 ? 0 : values.columns / operation.head_dim;
     const auto check = [&](bool holds, std::string_view problem) {
-        return require(recorder, holds, "gated_rms_norm", problem);
+        return require(launcher, holds, "gated_rms_norm", problem);
     };
     const auto has_rows = [&](const Activations& all) {
         return all.range.bytes >= (uint64_t{operation.first} + operation.count) * all.stride * 4;
@@ -37,8 +37,9 @@ void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm
         .z_stride = operation.gate.stride,
         .epsilon = operation.epsilon,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::gated_rms_norm(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan =
+        reduce_plan(launcher.target(), shaders::gated_rms_norm(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::gated_rms_norm(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, gate_first ? 1U : 0U},
             .groups = {heads, operation.count, 1},

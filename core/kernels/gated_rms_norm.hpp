@@ -25,6 +25,6 @@ struct GatedRmsNorm {
     float epsilon = 1e-6F;
     GatedNorm order = GatedNorm::norm_first;
 };
-void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm& operation);
+void gated_rms_norm(const Launcher& launcher, const GatedRmsNorm& operation);
 
 } // namespace etna::kernels

@@ -8,20 +8,20 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::HalveArguments) == 32);
 
-void halve(Library& library, vk::Recorder& recorder, const Halve& operation) {
+void halve(const Launcher& launcher, const Halve& operation) {
     const Activations& rows = operation.rows;
     if (operation.count == 0 ||
-        !require(recorder, rows.columns % tile_columns == 0, "halve", "columns are no multiple of 256") ||
-        !require(recorder,
+        !require(launcher, rows.columns % tile_columns == 0, "halve", "columns are no multiple of 256") ||
+        !require(launcher,
                  rows.halves.bytes >=
                      (uint64_t{operation.first} + operation.count) * halves_bytes(rows.columns),
                  "halve", "the halves are shorter than the rows"))
         return;
     const vk::Range input = rows.rows(operation.first, operation.count);
     const vk::Range output = rows.halves_rows(operation.first, operation.count);
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::halve(),
-            .specialization = {written_blocks(library.target())},
+            .specialization = {written_blocks(launcher.target())},
             .groups = {rows.columns / tile_columns, operation.count, 1},
             .reads = {input},
             .writes = {output}},

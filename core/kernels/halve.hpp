@@ -12,6 +12,6 @@ struct Halve {
     uint32_t first = 0;
     uint32_t count = 0;
 };
-void halve(Library& library, vk::Recorder& recorder, const Halve& operation);
+void halve(const Launcher& launcher, const Halve& operation);
 
 } // namespace etna::kernels

@@ -42,30 +42,30 @@ std::array<Member, stacked_matrices_max> members_of(const HeadsLinear& operation
     return members;
 }
 
-bool fits(vk::Recorder& recorder, const HeadsLinear& operation, Layout layout, const Member& member) {
+bool fits(const Launcher& launcher, const HeadsLinear& operation, Layout layout, const Member& member) {
     const Matrix& weight = member.matrix->weight;
     const auto& bias = member.matrix->bias;
-    return require(recorder, weight.layout == layout && weight.columns == operation.input.columns, heads_name,
+    return require(launcher, weight.layout == layout && weight.columns == operation.input.columns, heads_name,
                    "the matrices differ in layout, or from the input in width") &&
-           require(recorder,
+           require(launcher,
                    weight.rows == member.output.columns &&
                        weight.weights.bytes >= packed_bytes(layout, weight.rows, weight.columns).weights,
                    heads_name, "weight and output differ in width, or weight is shorter than its shape") &&
-           require(recorder, !bias || bias->bytes >= uint64_t{weight.rows} * sizeof(float), heads_name,
+           require(launcher, !bias || bias->bytes >= uint64_t{weight.rows} * sizeof(float), heads_name,
                    "bias is short");
 }
 
-bool has_inputs(vk::Recorder& recorder, const HeadsLinear& operation) {
+bool has_inputs(const Launcher& launcher, const HeadsLinear& operation) {
     const Activations& input = operation.input;
     const Rows& rows = operation.heads.rows;
     const uint64_t end = uint64_t{rows.first} + rows.count;
-    return require(recorder, input.halves.bytes >= end * halves_bytes(input.columns), heads_name,
+    return require(launcher, input.halves.bytes >= end * halves_bytes(input.columns), heads_name,
                    "the input's halves are missing or shorter than its rows") &&
-           require(recorder,
+           require(launcher,
                    !operation.norm ||
                        operation.norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
                    heads_name, "the squares of the pending norm are shorter than the rows") &&
-           require(recorder,
+           require(launcher,
                    operation.counters.bytes >= heads_counter_bytes(rows.count, operation.heads.q_heads,
                                                                    operation.heads.cache.kv_heads),
                    heads_name, "counters are short");
@@ -107,7 +107,7 @@ shaders::HeadsLinearArguments arguments_of(const HeadsLinear& operation, const v
             .unused = 0};
 }
 
-void launch_heads(Library& library, vk::Recorder& recorder, const HeadsLinear& operation,
+void launch_heads(const Launcher& launcher, const HeadsLinear& operation,
                   const std::array<Member, stacked_matrices_max>& members) {
     const RotaryStore& heads = operation.heads;
     const LayerCache& cache = heads.cache;
@@ -140,12 +140,12 @@ void launch_heads(Library& library, vk::Recorder& recorder, const HeadsLinear& o
                              member.role << (shaders::heads_role_shift + 2 * size);
         ++size;
     }
-    const LinearPlan plan = heads_linear_plan(library.target(), layout.format, rows, operation.input.columns,
+    const LinearPlan plan = heads_linear_plan(launcher.target(), layout.format, rows, operation.input.columns,
                                               count, cache.head_dim);
     const vk::Range squares =
         operation.norm ? operation.norm->rows(first, count, operation.input.columns) : vk::Range{};
     launch(
-        library, recorder,
+        launcher,
         {.variant = heads_linear_variant(plan, layout.format),
          .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts, plan.code_bytes,
                             cache.head_dim, heads.pairs == RotaryPairs::halves ? 1U : 0U,
@@ -176,26 +176,26 @@ bool can_fuse_heads(const PlanTarget& target, const Matrix& weight, uint32_t hea
            usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
 }
 
-void heads_linear(Library& library, vk::Recorder& recorder, const HeadsLinear& operation) {
+void heads_linear(const Launcher& launcher, const HeadsLinear& operation) {
     const auto members = members_of(operation);
     if (operation.heads.rows.count == 0)
         return;
     const auto* const first =
         std::ranges::find_if(members, [](const Member& member) { return member.matrix != nullptr; });
-    if (!require(recorder, first != members.end(), heads_name, "no matrix is given") ||
-        !rotary_fits(recorder, operation.heads) || !has_inputs(recorder, operation))
+    if (!require(launcher, first != members.end(), heads_name, "no matrix is given") ||
+        !rotary_fits(launcher, operation.heads) || !has_inputs(launcher, operation))
         return;
     const Layout layout = first->matrix->weight.layout;
     for (const Member& member : members) {
         if (member.matrix == nullptr)
             continue;
-        if (!fits(recorder, operation, layout, member) ||
-            !require(recorder,
-                     can_fuse_heads(library.target(), member.matrix->weight, operation.heads.cache.head_dim),
+        if (!fits(launcher, operation, layout, member) ||
+            !require(launcher,
+                     can_fuse_heads(launcher.target(), member.matrix->weight, operation.heads.cache.head_dim),
                      heads_name, "a matrix is not in tiles, or its heads are no multiple of 8"))
             return;
     }
-    launch_heads(library, recorder, operation, members);
+    launch_heads(launcher, operation, members);
 }
 
 } // namespace etna::kernels

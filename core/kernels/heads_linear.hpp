@@ -25,7 +25,7 @@ struct HeadsLinear {
     RotaryStore heads;       ///< its rows, and q, k and v as outputs; those of k and v are scratch memory
     vk::Range counters = {}; ///< zeros of heads_counter_bytes(), which are zero again afterwards
 };
-void heads_linear(Library& library, vk::Recorder& recorder, const HeadsLinear& operation);
+void heads_linear(const Launcher& launcher, const HeadsLinear& operation);
 
 /// Counters of `rows` decode rows. Dispatches for different matrices of the same layer share them.
 uint64_t heads_counter_bytes(uint32_t rows, uint32_t q_heads, uint32_t kv_heads);

@@ -16,35 +16,34 @@ constexpr uint32_t head_rows_each = 2;   ///< of one workgroup, rows arrangement
 constexpr uint32_t head_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
 constexpr uint32_t groups_y_max = 65535; ///< every Vulkan device has at least these
 
-bool part_fits(vk::Recorder& recorder, const HeadParts& part, uint32_t heads, uint32_t columns,
+bool part_fits(const Launcher& launcher, const HeadParts& part, uint32_t heads, uint32_t columns,
                uint64_t end) {
-    return require(recorder,
+    return require(launcher,
                    part.columns == columns && part.columns <= part.head_dim && part.head_dim % 4 == 0 &&
                        part.rows.columns == heads * part.head_dim && part.rows.stride == part.rows.columns &&
                        part.rows.range.bytes >= end * part.rows.stride * 4,
                    "heads_product", "heads differ from the matrices, have padding, or are short");
 }
 
-bool fits(vk::Recorder& recorder, const HeadsProduct& operation) {
+bool fits(const Launcher& launcher, const HeadsProduct& operation) {
     constexpr std::string_view name = "heads_product";
     const Matrix& one = operation.weights.matrices;
     const uint32_t heads = operation.weights.count;
     const PackedBytes packed = packed_bytes(one.layout, one.rows, one.columns);
     const uint64_t end = uint64_t{operation.first} + operation.count;
-    return require(recorder, heads > 0 && heads <= groups_y_max, name, "no heads, or too many") &&
-           require(recorder,
+    return require(launcher, heads > 0 && heads <= groups_y_max, name, "no heads, or too many") &&
+           require(launcher,
                    one.layout.arrangement != Arrangement::tiles && one.columns % column_padding == 0, name,
                    "matrices are in tiles, or of an odd width") &&
-           require(recorder,
+           require(launcher,
                    one.weights.bytes >= heads * packed.weights && one.scales.bytes >= heads * packed.scales,
                    name, "weights are shorter than their shape") &&
-           part_fits(recorder, operation.input, heads, one.columns, end) &&
-           part_fits(recorder, operation.output, heads, one.rows, end);
+           part_fits(launcher, operation.input, heads, one.columns, end) &&
+           part_fits(launcher, operation.output, heads, one.rows, end);
 }
 
 /// Rows [first, first + count), few enough for one dispatch.
-void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& operation, uint32_t first,
-                 uint32_t count) {
+void launch_rows(const Launcher& launcher, const HeadsProduct& operation, uint32_t first, uint32_t count) {
     const Matrix& one = operation.weights.matrices;
     const uint32_t heads = operation.weights.count;
     const vk::Range input = operation.input.rows.rows(first, count);
@@ -71,7 +70,7 @@ void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& o
     const auto format = static_cast<shaders::Format>(one.layout.format);
     const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
                            uint32_t rows_each) {
-        launch(library, recorder,
+        launch(launcher,
                {.variant = variant,
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(one.rows, rows_each), heads * divide_up(count, tile_rows)),
@@ -84,7 +83,7 @@ void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& o
               head_groups_each * repack_rows);
     } else {
         const ReducePlan plan =
-            reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
+            reduce_plan(launcher.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
         start(shaders::expert_rows(format, plan.reduce),
               {plan.workgroup, plan.one_subgroup, head_rows_each, tile_rows, 1}, head_rows_each);
     }
@@ -92,13 +91,12 @@ void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& o
 
 } // namespace
 
-void heads_product(Library& library, vk::Recorder& recorder, const HeadsProduct& operation) {
-    if (operation.count == 0 || !fits(recorder, operation))
+void heads_product(const Launcher& launcher, const HeadsProduct& operation) {
+    if (operation.count == 0 || !fits(launcher, operation))
         return;
     const uint32_t rows_max = groups_y_max / operation.weights.count * tile_rows_max;
     for (uint32_t done = 0; done < operation.count; done += rows_max) {
-        launch_rows(library, recorder, operation, operation.first + done,
-                    std::min(rows_max, operation.count - done));
+        launch_rows(launcher, operation, operation.first + done, std::min(rows_max, operation.count - done));
     }
 }
 

@@ -23,6 +23,6 @@ struct HeadsProduct {
     uint32_t first = 0;
     uint32_t count = 0; ///< rows of the step
 };
-void heads_product(Library& library, vk::Recorder& recorder, const HeadsProduct& operation);
+void heads_product(const Launcher& launcher, const HeadsProduct& operation);
 
 } // namespace etna::kernels

@@ -44,12 +44,11 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
-            linear(library, recorder,
-                   {.weight = weights[repetition % weights.size()],
-                    .input = input,
-                    .output = output,
-                    .count = count,
-                    .path = path});
+            linear({library, recorder}, {.weight = weights[repetition % weights.size()],
+                                         .input = input,
+                                         .output = output,
+                                         .count = count,
+                                         .path = path});
         };
     };
     return {.name =
@@ -94,7 +93,7 @@ KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
-            fused_linear(library, recorder, turns[repetition % turns.size()]);
+            fused_linear({library, recorder}, turns[repetition % turns.size()]);
         };
     };
     return {.name = fmt::format("fused_linear {} {} x {}{}, {} row{}", to_string(format), rows, columns,
@@ -164,7 +163,7 @@ void add_expert_linear_problem(Problems& problems, Layout layout) {
         std::vector<ExpertLinear> turns;
         for (const ExpertRouting& choice : take_choices(memory)) {
             const ExpertGroups groups{.range = memory.take(expert_group_bytes(1, chosen_experts))};
-            expert_group(memory.library(), memory.recorder(), choice, groups);
+            expert_group({memory.library(), memory.recorder()}, choice, groups);
             turns.push_back({.weights = stack,
                              .input = take_rows(memory, layout, 1, expert_outer),
                              .output = memory.rows(chosen_experts, expert_inner),
@@ -173,7 +172,7 @@ void add_expert_linear_problem(Problems& problems, Layout layout) {
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
-            expert_linear(library, recorder, turns[repetition % turns.size()]);
+            expert_linear({library, recorder}, turns[repetition % turns.size()]);
         };
     };
     problems.push_back(std::move(problem));
@@ -198,7 +197,7 @@ void add_expert_gate_up_problem(Problems& problems, Layout layout) {
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
-            expert_gate_up(library, recorder, turns[repetition % turns.size()]);
+            expert_gate_up({library, recorder}, turns[repetition % turns.size()]);
         };
     };
     problems.push_back(std::move(problem));
@@ -218,7 +217,7 @@ void add_expert_down_problem(Problems& problems, Layout layout) {
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
-            expert_down(library, recorder, turns[repetition % turns.size()]);
+            expert_down({library, recorder}, turns[repetition % turns.size()]);
         };
     };
     problems.push_back(std::move(problem));
@@ -324,9 +323,9 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
             const Attention& operation = turns[repetition % turns.size()];
-            attention(library, recorder, operation);
+            attention({library, recorder}, operation);
             if (attention_needs_merge(library.target(), operation))
-                attention_merge(library, recorder, operation);
+                attention_merge({library, recorder}, operation);
         };
     };
     const uint64_t keys = uint64_t{count} * (first_end + tokens) / 2; // of all rows together

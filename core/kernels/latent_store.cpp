@@ -10,31 +10,31 @@ static_assert(sizeof(shaders::LatentStoreArguments) == 104);
 
 namespace {
 
-bool fits(vk::Recorder& recorder, const LatentStore& operation) {
+bool fits(const Launcher& launcher, const LatentStore& operation) {
     constexpr std::string_view name = "latent_store";
     const LayerCache& cache = operation.cache;
     const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
-    return require(recorder,
+    return require(launcher,
                    cache.kv_heads == 1 && cache.latent_dim > 0 && operation.rotated % 2 == 0 &&
                        cache.head_dim == cache.latent_dim + operation.rotated &&
                        cache.head_dim <= latent_key_max,
                    name, "keys are not a latent and a rotated part") &&
-           require(recorder,
+           require(launcher,
                    operation.q.columns == operation.q_heads * (operation.unrotated + operation.rotated) &&
                        operation.output.columns == operation.q_heads * cache.head_dim &&
                        operation.kv.columns == cache.head_dim,
                    name, "q, output or kv does not have the heads that are named") &&
-           require(recorder, cache_fits(cache), name, "cache is shorter than its shape") &&
-           require(recorder, operation.norm.bytes >= uint64_t{cache.latent_dim} * 4, name, "norm is short") &&
-           require(recorder, operation.angles.bytes >= angles, name, "angles are short");
+           require(launcher, cache_fits(cache), name, "cache is shorter than its shape") &&
+           require(launcher, operation.norm.bytes >= uint64_t{cache.latent_dim} * 4, name, "norm is short") &&
+           require(launcher, operation.angles.bytes >= angles, name, "angles are short");
 }
 
 } // namespace
 
-void latent_store(Library& library, vk::Recorder& recorder, const LatentStore& operation) {
+void latent_store(const Launcher& launcher, const LatentStore& operation) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
-    if (rows.count == 0 || !fits(recorder, operation))
+    if (rows.count == 0 || !fits(launcher, operation))
         return;
     const uint64_t angle_bytes = uint64_t{operation.rotated} * 4;
     const vk::Range q = operation.q.rows(rows.first, rows.count);
@@ -61,8 +61,8 @@ void latent_store(Library& library, vk::Recorder& recorder, const LatentStore& o
         .epsilon = operation.epsilon,
         .unused = 0,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::latent_store(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::latent_store(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::latent_store(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, cache.latent_dim,
                                operation.pairs == RotaryPairs::halves ? 1U : 0U,

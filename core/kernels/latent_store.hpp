@@ -26,6 +26,6 @@ struct LatentStore {
     RotaryPairs pairs = RotaryPairs::adjacent;
     float epsilon = 1e-5F;
 };
-void latent_store(Library& library, vk::Recorder& recorder, const LatentStore& operation);
+void latent_store(const Launcher& launcher, const LatentStore& operation);
 
 } // namespace etna::kernels

@@ -14,7 +14,7 @@ namespace {
 static_assert(sizeof(shaders::LinearArguments) == 80);
 static_assert(sizeof(shaders::LinearTilesArguments) == 128);
 
-bool fits(vk::Recorder& recorder, const Linear& operation) {
+bool fits(const Launcher& launcher, const Linear& operation) {
     const Matrix& weight = operation.weight;
     bool parts_fit = true;
     weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
@@ -22,27 +22,42 @@ bool fits(vk::Recorder& recorder, const Linear& operation) {
         parts_fit = parts_fit && first + part.rows <= weight.rows && part.weights.bytes >= packed.weights &&
                     part.scales.bytes >= packed.scales;
     });
-    return require(recorder, weight.columns == operation.input.columns, "linear",
+    return require(launcher, weight.columns == operation.input.columns, "linear",
                    "weight and input differ in width") &&
-           require(recorder, weight.rows == operation.output.columns, "linear",
+           require(launcher, weight.rows == operation.output.columns, "linear",
                    "weight and output differ in width") &&
-           require(recorder, parts_fit, "linear", "weight is shorter than its shape") &&
-           require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4, "linear",
+           require(launcher, parts_fit, "linear", "weight is shorter than its shape") &&
+           require(launcher, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4, "linear",
                    "bias is short");
 }
 
-void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Layout layout,
+/// The shape whose sizes can be measured: of decode rows of matrices in one part, and in lanes of all rows.
+std::optional<TunedShape> tuned_shape(const Linear& operation, LinearKernel kernel) {
+    const Matrix& weight = operation.weight;
+    const bool is_measured =
+        kernel == LinearKernel::lanes || (operation.path == RowPath::decode &&
+                                          (kernel == LinearKernel::rows || kernel == LinearKernel::tiles));
+    if (!is_measured || !weight.further.empty())
+        return std::nullopt;
+    return TunedShape{.kernel = TunedKernel::linear,
+                      .layout = weight.layout,
+                      .rows = weight.rows,
+                      .columns = weight.columns};
+}
+
+void launch_planned(const Launcher& launcher, const LinearPlan& plan, Layout layout,
                     const shaders::LinearArguments& arguments, std::initializer_list<vk::Range> reads,
-                    std::initializer_list<vk::Range> writes) {
+                    std::initializer_list<vk::Range> writes, const std::optional<TunedShape>& tuned) {
     const uint32_t y_groups = divide_up(arguments.count, plan.columns_each);
     const auto start = [&](std::initializer_list<uint32_t> specialization, uint32_t rows) {
-        launch(library, recorder,
+        launch(launcher,
                {.variant = linear_variant(plan, layout),
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(arguments.rows, rows), y_groups),
                 .reads = reads,
                 .writes = writes,
-                .subgroup = plan.subgroup},
+                .subgroup = plan.subgroup,
+                .tuned = tuned},
                arguments);
     };
     switch (plan.kernel) {
@@ -75,20 +90,20 @@ constexpr std::array<uint32_t, stacked_matrices_max> bias_options{
     shaders::linear_bias_0, shaders::linear_bias_1, shaders::linear_bias_2};
 
 /// Whether the halves and squares of rows [first, first + count) are there.
-bool has_inputs(vk::Recorder& recorder, const Activations& input, uint32_t first, uint32_t count,
+bool has_inputs(const Launcher& launcher, const Activations& input, uint32_t first, uint32_t count,
                 const std::optional<PendingNorm>& norm) {
     const uint64_t end = uint64_t{first} + count;
-    return require(recorder, input.halves.bytes >= end * halves_bytes(input.columns), "linear",
+    return require(launcher, input.halves.bytes >= end * halves_bytes(input.columns), "linear",
                    "the input's halves are missing or shorter than its rows") &&
-           require(recorder,
+           require(launcher,
                    !norm || norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
                    "linear", "the squares of the pending norm are shorter than the rows");
 }
 
 /// Records a stack of matrices, each in one part. Of a matrix in several parts, all of which are one step,
 /// the first part declares the output for all.
-void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan,
-                  const LinearStack& operation, Store store, bool declares_outputs) {
+void launch_tiles(const Launcher& launcher, const LinearPlan& plan, const LinearStack& operation, Store store,
+                  bool declares_outputs, const std::optional<TunedShape>& tuned) {
     const Layout layout = operation.matrices.front().weight.layout;
     const uint32_t columns = operation.input.columns;
     const vk::Range input = operation.input.halves_rows(operation.first, operation.count);
@@ -130,13 +145,14 @@ void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& pl
         workgroups += divide_up(weight.rows, workgroup_rows);
     }
     launch(
-        library, recorder,
+        launcher,
         {.variant = linear_variant(plan, layout),
          .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts, plan.code_bytes},
          .groups = folded_groups(workgroups, divide_up(operation.count, plan.columns_each)),
          .reads = {input, squares, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
          .writes = {outputs[0], outputs[1], outputs[2]},
-         .subgroup = plan.subgroup},
+         .subgroup = plan.subgroup,
+         .tuned = tuned},
         arguments);
 }
 
@@ -154,46 +170,47 @@ StackedMatrix part_of(const Linear& operation, const MatrixPart& part, uint32_t 
 }
 
 /// Decode rows of a matrix in tiles.
-void linear_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan, const Linear& operation) {
-    if (!has_inputs(recorder, operation.input, operation.first, operation.count, operation.norm))
+void linear_tiles(const Launcher& launcher, const LinearPlan& plan, const Linear& operation) {
+    if (!has_inputs(launcher, operation.input, operation.first, operation.count, operation.norm))
         return;
     operation.weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
         const StackedMatrix one = part_of(operation, part, first);
-        launch_tiles(library, recorder, plan,
+        launch_tiles(launcher, plan,
                      {.matrices = std::span(&one, 1),
                       .input = operation.input,
                       .first = operation.first,
                       .count = operation.count,
                       .norm = operation.norm},
-                     operation.store, first == 0);
+                     operation.store, first == 0, tuned_shape(operation, plan.kernel));
     });
 }
 
 } // namespace
 
-void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
+void linear(const Launcher& launcher, const Linear& operation) {
     const Matrix& weight = operation.weight;
-    if (operation.count == 0 || !fits(recorder, operation))
+    if (operation.count == 0 || !fits(launcher, operation))
         return;
-    auto planned = linear_plan(library.target(), weight.layout, weight.rows, weight.columns, operation.path,
+    auto planned = linear_plan(launcher.target(), weight.layout, weight.rows, weight.columns, operation.path,
                                operation.count, operation.factors);
     if (!planned) {
-        recorder.fail(std::move(planned).error());
+        launcher.fail(std::move(planned).error());
         return;
     }
     if (planned->kernel == LinearKernel::tiles) {
-        linear_tiles(library, recorder, *planned, operation);
+        linear_tiles(launcher, *planned, operation);
         return;
     }
-    if (!require(recorder, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
+    if (!require(launcher, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
         return;
     const bool reads_halves = planned->kernel == LinearKernel::matrix_tiles;
-    if (reads_halves && !has_inputs(recorder, operation.input, operation.first, operation.count, {}))
+    if (reads_halves && !has_inputs(launcher, operation.input, operation.first, operation.count, {}))
         return;
     const vk::Range input = reads_halves ? operation.input.halves_rows(operation.first, operation.count)
                                          : operation.input.rows(operation.first, operation.count);
     const vk::Range output = operation.output.rows(operation.first, operation.count);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
+    const std::optional<TunedShape> tuned = tuned_shape(operation, planned->kernel);
     weight.for_each_part([&](const MatrixPart& part, uint32_t first_row) {
         const shaders::LinearArguments arguments{
             .weights = part.weights.address,
@@ -214,38 +231,42 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
         // all.
         const bool is_first = first_row == 0;
         launch_planned(
-            library, recorder, *planned, weight.layout, arguments,
+            launcher, *planned, weight.layout, arguments,
             {part.weights, part.scales, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
-            {is_first ? output : vk::Range{}});
+            {is_first ? output : vk::Range{}}, tuned);
     });
 }
 
-void linear_stack(Library& library, vk::Recorder& recorder, const LinearStack& operation) {
+void linear_stack(const Launcher& launcher, const LinearStack& operation) {
     const std::span<const StackedMatrix> matrices = operation.matrices;
     if (operation.count == 0 ||
-        !require(recorder, !matrices.empty() && matrices.size() <= stacked_matrices_max, "linear_stack",
+        !require(launcher, !matrices.empty() && matrices.size() <= stacked_matrices_max, "linear_stack",
                  "one to three matrices can be stacked"))
         return;
     const Layout layout = matrices.front().weight.layout;
     uint32_t rows = 0;
     for (const auto& [weight, output, bias] : matrices) {
         rows += weight.rows;
-        if (!require(recorder, weight.layout == layout && weight.further.empty(), "linear_stack",
+        if (!require(launcher, weight.layout == layout && weight.further.empty(), "linear_stack",
                      "the matrices differ in layout, or have several parts") ||
-            !fits(recorder,
+            !fits(launcher,
                   Linear{.weight = weight, .input = operation.input, .output = output, .bias = bias}))
             return;
     }
-    auto plan = linear_plan(library.target(), layout, rows, operation.input.columns, RowPath::decode,
+    auto plan = linear_plan(launcher.target(), layout, rows, operation.input.columns, RowPath::decode,
                             operation.count);
     if (!plan) {
-        recorder.fail(std::move(plan).error());
+        launcher.fail(std::move(plan).error());
         return;
     }
-    if (require(recorder, plan->kernel == LinearKernel::tiles, "linear_stack",
+    if (require(launcher, plan->kernel == LinearKernel::tiles, "linear_stack",
                 "the matrices are not in tiles") &&
-        has_inputs(recorder, operation.input, operation.first, operation.count, operation.norm))
-        launch_tiles(library, recorder, *plan, operation, Store::replace, true);
+        has_inputs(launcher, operation.input, operation.first, operation.count, operation.norm))
+        launch_tiles(launcher, *plan, operation, Store::replace, true,
+                     TunedShape{.kernel = TunedKernel::linear,
+                                .layout = layout,
+                                .rows = rows,
+                                .columns = operation.input.columns});
 }
 
 } // namespace etna::kernels

@@ -40,7 +40,7 @@ struct Linear {
     OperandPrecision factors = OperandPrecision::f16_allowed;
     std::optional<PendingNorm> norm = std::nullopt; ///< of decode rows of a matrix in tiles
 };
-void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
+void linear(const Launcher& launcher, const Linear& operation);
 
 /// A matrix of a stack, with its output and bias as in Linear.
 struct StackedMatrix {
@@ -59,6 +59,6 @@ struct LinearStack {
     uint32_t count = 0;
     std::optional<PendingNorm> norm = std::nullopt;
 };
-void linear_stack(Library& library, vk::Recorder& recorder, const LinearStack& operation);
+void linear_stack(const Launcher& launcher, const LinearStack& operation);
 
 } // namespace etna::kernels

@@ -8,7 +8,7 @@ namespace {
 
 static_assert(sizeof(shaders::Mamba2Arguments) == 104);
 
-bool fits(vk::Recorder& recorder, const Mamba2& operation) {
+bool fits(const Launcher& launcher, const Mamba2& operation) {
     const Mamba2Shape& shape = operation.shape;
     const Sequences& sequences = operation.sequences;
     const Mamba2States& states = operation.states;
@@ -16,7 +16,7 @@ bool fits(vk::Recorder& recorder, const Mamba2& operation) {
     const uint64_t pending_bytes = states.slots * mamba2_pending_bytes(shape);
     const uint64_t head_bytes = uint64_t{shape.heads} * 4;
     const auto check = [&](bool holds, std::string_view problem) {
-        return require(recorder, holds, "mamba2", problem);
+        return require(launcher, holds, "mamba2", problem);
     };
     const auto has_rows = [&](const Activations& rows, uint32_t columns) {
         return rows.columns == columns && rows.range.bytes >= uint64_t{sequences.rows} * rows.stride * 4;
@@ -53,10 +53,10 @@ uint64_t mamba2_pending_bytes(const Mamba2Shape& shape) {
     return uint64_t{2} * pending_rows_max * row_floats * 4;
 }
 
-void mamba2(Library& library, vk::Recorder& recorder, const Mamba2& operation) {
+void mamba2(const Launcher& launcher, const Mamba2& operation) {
     const Mamba2Shape& shape = operation.shape;
     const Sequences& sequences = operation.sequences;
-    if (sequences.count == 0 || !fits(recorder, operation))
+    if (sequences.count == 0 || !fits(launcher, operation))
         return;
     const auto rows = [&](const Activations& all) { return all.rows(0, sequences.rows); };
     const shaders::Mamba2Arguments arguments{
@@ -78,7 +78,7 @@ void mamba2(Library& library, vk::Recorder& recorder, const Mamba2& operation) {
         .rows = sequences.rows,
         .unused = 0,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::mamba2(),
             .specialization = {shape.state_dim, shape.head_dim},
             .groups = {shape.heads * divide_up(shape.head_dim, shaders::delta_values), sequences.count, 1},

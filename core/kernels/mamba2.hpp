@@ -43,6 +43,6 @@ struct Mamba2 {
     Mamba2States states;
     Activations output = {}; ///< [rows, output_columns()]
 };
-void mamba2(Library& library, vk::Recorder& recorder, const Mamba2& operation);
+void mamba2(const Launcher& launcher, const Mamba2& operation);
 
 } // namespace etna::kernels

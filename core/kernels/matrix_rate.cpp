@@ -44,7 +44,7 @@ Result<double> measure_units(Library& library, RateUnits units) {
                                 .pose = [&](ProblemMemory& memory) -> RecordRepetition {
                                     work.output = memory.take(output_bytes);
                                     return [&](vk::Recorder& recorder, uint32_t) {
-                                        rate(library, recorder, work);
+                                        rate({library, recorder}, work);
                                     };
                                 }};
     ETNA_TRY(const std::vector<double> samples_us, measure_kernel(library, problem));
@@ -66,17 +66,17 @@ uint64_t rate_operations(const PlanTarget& target, const RateWork& work) {
     return 2 * products * sums * work.workgroups * work.repetitions;
 }
 
-void rate(Library& library, vk::Recorder& recorder, const RateWork& work) {
-    const PlanTarget& target = library.target();
+void rate(const Launcher& launcher, const RateWork& work) {
+    const PlanTarget& target = launcher.target();
     const uint32_t workgroup = rate_workgroup(target, work.units);
-    if (!require(recorder, work.output.bytes >= uint64_t{work.workgroups} * workgroup * sizeof(float), "rate",
+    if (!require(launcher, work.output.bytes >= uint64_t{work.workgroups} * workgroup * sizeof(float), "rate",
                  "the output is shorter than the workgroups"))
         return;
     const shaders::RateArguments arguments{
         .y = work.output.address, .repetitions = work.repetitions, .x = 0x1p-6F};
     const vk::MatrixShape& shape = target.profile.matrix_shape;
     if (work.units == RateUnits::matrix) {
-        launch(library, recorder,
+        launch(launcher,
                {.variant = variant_of(work.units),
                 .specialization = {workgroup, shape.rows, shape.columns, shape.depth},
                 .groups = {work.workgroups, 1, 1},
@@ -85,7 +85,7 @@ void rate(Library& library, vk::Recorder& recorder, const RateWork& work) {
                arguments);
         return;
     }
-    launch(library, recorder,
+    launch(launcher,
            {.variant = variant_of(work.units),
             .specialization = {workgroup},
             .groups = {work.workgroups, 1, 1},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/kernels/launcher.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/recorder.hpp"
 
@@ -25,7 +26,7 @@ struct RateWork {
 uint32_t rate_workgroup(const PlanTarget& target, RateUnits units);
 /// Multiplications and additions of the dispatch.
 uint64_t rate_operations(const PlanTarget& target, const RateWork& work);
-void rate(Library& library, vk::Recorder& recorder, const RateWork& work);
+void rate(const Launcher& launcher, const RateWork& work);
 
 /// Measures how many multiplications and additions a device computes per second, on its matrix units if it
 /// has them and they are faster, else on its arithmetic units. Reads no memory, so that kernels do not reach

@@ -8,34 +8,34 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::RmsNormArguments) == 128);
 
-void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
+void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
     const Activations& input = operation.input;
     const bool indexed = operation.indices.has_value();
     const bool probed = operation.nan_probe.has_value();
     const uint32_t groups = operation.groups;
     if (operation.count == 0 ||
-        !require(recorder, input.columns == operation.output.columns, "rms_norm",
+        !require(launcher, input.columns == operation.output.columns, "rms_norm",
                  "input and output differ in width") ||
-        !require(recorder, groups == 1 || (groups > 0 && input.columns % (4 * groups) == 0 && !probed),
+        !require(launcher, groups == 1 || (groups > 0 && input.columns % (4 * groups) == 0 && !probed),
                  "rms_norm", "groups do not divide a row, or have a NaN probe") ||
-        !require(recorder, operation.weight.bytes >= uint64_t{input.columns / groups} * 4, "rms_norm",
+        !require(launcher, operation.weight.bytes >= uint64_t{input.columns / groups} * 4, "rms_norm",
                  "weight is short") ||
-        !require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{input.columns / groups} * 4,
+        !require(launcher, !operation.bias || operation.bias->bytes >= uint64_t{input.columns / groups} * 4,
                  "rms_norm", "bias is short") ||
-        !require(recorder, !operation.replaces_input || (!indexed && groups == 1), "rms_norm",
+        !require(launcher, !operation.replaces_input || (!indexed && groups == 1), "rms_norm",
                  "the input is replaced, but read by indices or in groups") ||
-        !require(recorder, !operation.scale || operation.scale->bytes >= 4, "rms_norm", "scale is short") ||
-        !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
+        !require(launcher, !operation.scale || operation.scale->bytes >= 4, "rms_norm", "scale is short") ||
+        !require(launcher, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
                  "indices are short") ||
-        !require(recorder,
+        !require(launcher,
                  !probed || operation.nan_probe->nan_probes.bytes >= input.range.bytes / input.stride,
                  "rms_norm", "room for NaN probes is short"))
         return;
     const bool halved = operation.halves;
     const uint64_t end = uint64_t{operation.output_first} + operation.count;
-    if (halved && (!require(recorder, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
+    if (halved && (!require(launcher, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
                             "columns are no multiple of 256") ||
-                   !require(recorder, operation.output.halves.bytes >= end * halves_bytes(input.columns),
+                   !require(launcher, operation.output.halves.bytes >= end * halves_bytes(input.columns),
                             "rms_norm", "the halves are shorter than the rows")))
         return;
     const vk::Range halves = halved ? operation.output.halves : operation.output.range;
@@ -69,12 +69,12 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
                  (operation.replaces_input ? uint32_t{NORM_REPLACES_INPUT} : 0U),
         .unused = 0,
     };
-    const ReducePlan plan = norm_plan(library.target(), input.columns / groups);
+    const ReducePlan plan = norm_plan(launcher.target(), input.columns / groups);
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::rms_norm(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup,
-                               halved ? written_blocks(library.target()) : 0U},
+                               halved ? written_blocks(launcher.target()) : 0U},
             .groups = {operation.count, groups, 1},
             .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{}),
                       operation.bias.value_or(vk::Range{})},

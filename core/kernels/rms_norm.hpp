@@ -39,6 +39,6 @@ struct RmsNorm {
         std::nullopt;            ///< f32 [columns / groups]: added to the product with weight
     bool replaces_input = false; ///< y[i] is stored in x[r(i)] too; without indices
 };
-void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
+void rms_norm(const Launcher& launcher, const RmsNorm& operation);
 
 } // namespace etna::kernels

@@ -8,21 +8,21 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::RotaryStoreArguments) == 120);
 
-bool rotary_fits(vk::Recorder& recorder, const RotaryStore& operation) {
+bool rotary_fits(const Launcher& launcher, const RotaryStore& operation) {
     const LayerCache& cache = operation.cache;
     const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
-    return require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
+    return require(launcher, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
                    "rotary_store", "head size is odd or too large") &&
-           require(recorder, operation.rotated % 2 == 0 && operation.rotated <= cache.head_dim,
+           require(launcher, operation.rotated % 2 == 0 && operation.rotated <= cache.head_dim,
                    "rotary_store", "rotated part is odd or larger than the head") &&
-           require(recorder,
+           require(launcher,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
                        (!operation.stores || (operation.k.columns == cache.kv_heads * cache.head_dim &&
                                               operation.v.columns == operation.k.columns &&
                                               operation.k.stride == operation.v.stride)),
                    "rotary_store", "q, k, v do not have the heads that are named") &&
-           require(recorder, cache_fits(cache), "rotary_store", "cache is shorter than its shape") &&
-           require(recorder, operation.angles.bytes >= angles, "rotary_store", "angles are short");
+           require(launcher, cache_fits(cache), "rotary_store", "cache is shorter than its shape") &&
+           require(launcher, operation.angles.bytes >= angles, "rotary_store", "angles are short");
 }
 
 vk::Range rotary_angles(const RotaryStore& operation) {
@@ -30,10 +30,10 @@ vk::Range rotary_angles(const RotaryStore& operation) {
     return operation.angles.part(operation.rows.first * row_bytes, operation.rows.count * row_bytes);
 }
 
-void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation) {
+void rotary_store(const Launcher& launcher, const RotaryStore& operation) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
-    if (rows.count == 0 || !rotary_fits(recorder, operation))
+    if (rows.count == 0 || !rotary_fits(launcher, operation))
         return;
     const vk::Range q = operation.q.rows(rows.first, rows.count);
     const bool stores = operation.stores;
@@ -64,10 +64,10 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
         .temperature_tokens = operation.temperature_tokens,
         .unused = 0,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::rotary_store(shaders::Reduce::subgroup));
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::rotary_store(shaders::Reduce::subgroup));
     const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
     const uint32_t norms = operation.q_norm && (operation.k_norm || !stores) ? 1 : 0;
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::rotary_store(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms,
                                static_cast<uint32_t>(cache.formats.keys),

@@ -40,9 +40,9 @@ struct RotaryStore {
     uint32_t temperature_tokens = 1;
 };
 /// Fails the recorder, and returns false, if the operation's shapes and ranges do not fit together.
-bool rotary_fits(vk::Recorder& recorder, const RotaryStore& operation);
+bool rotary_fits(const Launcher& launcher, const RotaryStore& operation);
 /// The angles of the operation's rows.
 vk::Range rotary_angles(const RotaryStore& operation);
-void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation);
+void rotary_store(const Launcher& launcher, const RotaryStore& operation);
 
 } // namespace etna::kernels

@@ -1,15 +1,13 @@
 #pragma once
 
+#include "core/kernels/launcher.hpp"
 #include "core/kernels/layout.hpp"
-#include "core/kernels/library.hpp"
-#include "core/vk/recorder.hpp"
 
 #include <cstdint>
 
 // Rules of all operations. A call records one dispatch (linear, attention: up to a few) and declares the
 // ranges that it touches, from which barriers follow. Sizes are checked against ranges before recording; a
-// mismatch goes to Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library
-// are.
+// mismatch goes to Launcher::fail(). All activations are f32. Thread-safe only as far as Launcher is.
 namespace etna::kernels {
 
 /// One row of a batch on the device, 24 bytes; mirrored by shaders/include/rows.h.

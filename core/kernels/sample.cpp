@@ -17,17 +17,17 @@ uint64_t partial_bytes(uint32_t rows, uint32_t vocabulary, uint32_t candidates) 
     return uint64_t{rows} * divide_up(vocabulary, chunk_logits) * (4 + 2 * candidates) * 4;
 }
 
-bool fits(vk::Recorder& recorder, const Sample& operation) {
+bool fits(const Launcher& launcher, const Sample& operation) {
     const uint32_t vocabulary = operation.logits.columns;
-    return require(recorder, operation.candidates >= 1 && operation.candidates <= candidates_max, "sample",
+    return require(launcher, operation.candidates >= 1 && operation.candidates <= candidates_max, "sample",
                    "number of candidates is out of range") &&
-           require(recorder, divide_up(vocabulary, chunk_logits) <= chunks_max, "sample",
+           require(launcher, divide_up(vocabulary, chunk_logits) <= chunks_max, "sample",
                    "vocabulary is too large") &&
-           require(recorder, operation.infos.bytes >= uint64_t{operation.count} * sizeof(SampleInfo),
+           require(launcher, operation.infos.bytes >= uint64_t{operation.count} * sizeof(SampleInfo),
                    "sample", "infos are short") &&
-           require(recorder, operation.results.bytes >= uint64_t{operation.count} * sizeof(SampleResult),
+           require(launcher, operation.results.bytes >= uint64_t{operation.count} * sizeof(SampleResult),
                    "sample", "results are short") &&
-           require(recorder,
+           require(launcher,
                    operation.partials.bytes >=
                        partial_bytes(operation.count, vocabulary, operation.candidates),
                    "sample", "room for partial results is short");
@@ -58,11 +58,12 @@ uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary) {
     return partial_bytes(rows, vocabulary, candidates_max);
 }
 
-void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation) {
-    if (operation.count == 0 || !fits(recorder, operation))
+void sample_partial(const Launcher& launcher, const Sample& operation) {
+    if (operation.count == 0 || !fits(launcher, operation))
         return;
-    const ReducePlan plan = reduce_plan(library.target(), shaders::sample_partial(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan =
+        reduce_plan(launcher.target(), shaders::sample_partial(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::sample_partial(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {divide_up(operation.logits.columns, chunk_logits), operation.count, 1},
@@ -71,11 +72,11 @@ void sample_partial(Library& library, vk::Recorder& recorder, const Sample& oper
            arguments_of(operation));
 }
 
-void sample_finish(Library& library, vk::Recorder& recorder, const Sample& operation) {
-    if (operation.count == 0 || !fits(recorder, operation))
+void sample_finish(const Launcher& launcher, const Sample& operation) {
+    if (operation.count == 0 || !fits(launcher, operation))
         return;
-    const ReducePlan plan = reduce_plan(library.target(), shaders::sample_finish(shaders::Reduce::subgroup));
-    launch(library, recorder,
+    const ReducePlan plan = reduce_plan(launcher.target(), shaders::sample_finish(shaders::Reduce::subgroup));
+    launch(launcher,
            {.variant = shaders::sample_finish(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},

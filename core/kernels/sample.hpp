@@ -52,7 +52,7 @@ struct Sample {
     vk::Range nan_probes = {}; ///< NanProbe::nan_probes of the rows of this step; may be empty
 };
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
-void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation);
-void sample_finish(Library& library, vk::Recorder& recorder, const Sample& operation);
+void sample_partial(const Launcher& launcher, const Sample& operation);
+void sample_finish(const Launcher& launcher, const Sample& operation);
 
 } // namespace etna::kernels

@@ -16,14 +16,14 @@ bool ring_fits(const ConvolutionRing& ring, uint32_t channels) {
     return ring.slots > 0 && floats <= UINT32_MAX && ring.range.bytes >= floats * 4;
 }
 
-bool fits(vk::Recorder& recorder, const ShortConvolution& operation) {
+bool fits(const Launcher& launcher, const ShortConvolution& operation) {
     const Sequences& sequences = operation.sequences;
     const Activations& input = operation.input;
     const Activations& output = operation.output;
     const uint32_t channels = output.columns;
     const uint32_t parts = operation.kind == ConvolutionKind::gated ? 3 : 1;
     const auto check = [&](bool holds, std::string_view problem) {
-        return require(recorder, holds, "short_convolution", problem);
+        return require(launcher, holds, "short_convolution", problem);
     };
     return check(operation.width > 0 && operation.width <= convolution_width_max,
                  "width is 0 or too large") &&
@@ -48,9 +48,9 @@ uint32_t convolution_ring_length(uint32_t width) {
     return std::bit_ceil(width - 1 + pending_rows_max);
 }
 
-void short_convolution(Library& library, vk::Recorder& recorder, const ShortConvolution& operation) {
+void short_convolution(const Launcher& launcher, const ShortConvolution& operation) {
     const Sequences& sequences = operation.sequences;
-    if (sequences.count == 0 || sequences.rows == 0 || !fits(recorder, operation))
+    if (sequences.count == 0 || sequences.rows == 0 || !fits(launcher, operation))
         return;
     const Activations& input = operation.input;
     const Activations& output = operation.output;
@@ -69,7 +69,7 @@ void short_convolution(Library& library, vk::Recorder& recorder, const ShortConv
         .slots = operation.ring.slots,
         .rows = sequences.rows,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::short_convolution(),
             .specialization = {operation.width, operation.bias ? 1U : 0U,
                                operation.kind == ConvolutionKind::gated ? 1U : 0U},

@@ -39,6 +39,6 @@ struct ShortConvolution {
     uint32_t width = 4; ///< at most convolution_width_max
     ConvolutionKind kind = ConvolutionKind::silu;
 };
-void short_convolution(Library& library, vk::Recorder& recorder, const ShortConvolution& operation);
+void short_convolution(const Launcher& launcher, const ShortConvolution& operation);
 
 } // namespace etna::kernels

@@ -7,8 +7,8 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::SoftCapArguments) == 24);
 
-void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation) {
-    if (operation.count == 0 || !require(recorder, operation.cap >= 0, "soft_cap", "cap is negative"))
+void soft_cap(const Launcher& launcher, const SoftCap& operation) {
+    if (operation.count == 0 || !require(launcher, operation.cap >= 0, "soft_cap", "cap is negative"))
         return;
     const vk::Range rows = operation.values.rows(0, operation.count);
     const shaders::SoftCapArguments arguments{
@@ -18,7 +18,7 @@ void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation
         .cap = operation.cap,
         .scale = operation.scale,
     };
-    launch(library, recorder,
+    launch(launcher,
            {.variant = shaders::soft_cap(),
             .specialization = {},
             .groups = {divide_up(operation.values.columns, 64), operation.count, 1},

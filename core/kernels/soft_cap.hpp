@@ -14,6 +14,6 @@ struct SoftCap {
     float cap = 0; ///< 0: none
     float scale = 1;
 };
-void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation);
+void soft_cap(const Launcher& launcher, const SoftCap& operation);
 
 } // namespace etna::kernels

@@ -56,7 +56,7 @@ void add_embed_problem(Problems& problems, const PlanTarget& target, uint32_t co
                       .scales = packed.scales == 0 ? vk::Range{} : memory.take(packed.scales)},
             .output = memory.rows(count, model_width)};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { embed(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) { embed({library, recorder}, operation); };
     };
     problems.push_back(
         {.name = fmt::format("embed q4_k {}, {}", model_width, rows_text(count)),
@@ -90,7 +90,7 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
                                     .rotated = head_dim};
         Library& library = memory.library();
         return
-            [=, &library](vk::Recorder& recorder, uint32_t) { rotary_store(library, recorder, operation); };
+            [=, &library](vk::Recorder& recorder, uint32_t) { rotary_store({library, recorder}, operation); };
     };
     constexpr uint64_t kv_elements = 2 * key_heads * head_dim;
     problems.push_back({.name = fmt::format("rotary_store f16, heads of 128, 32 and 8, {}", rows_text(count)),
@@ -107,7 +107,7 @@ void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t co
         rows.halves = memory.take(count * halves_bytes(model_width));
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
-            halve(library, recorder, {.rows = rows, .count = count});
+            halve({library, recorder}, {.rows = rows, .count = count});
         };
     };
     problems.push_back({.name = fmt::format("halve {}, {}", model_width, rows_text(count)),
@@ -122,7 +122,7 @@ void add_rms_norm_problem(Problems& problems, uint32_t count) {
                                 .weight = memory.take(float_bytes(model_width)),
                                 .count = count};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { rms_norm(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) { rms_norm({library, recorder}, operation); };
     };
     problems.push_back({.name = fmt::format("rms_norm {}, {}", model_width, rows_text(count)),
                         .bytes = float_bytes((2 * uint64_t{count} + 1) * model_width),
@@ -135,8 +135,9 @@ void add_gate_problem(Problems& problems, uint32_t count) {
                                      .up = memory.rows(count, feed_forward_width),
                                      .count = count};
         Library& library = memory.library();
-        return
-            [=, &library](vk::Recorder& recorder, uint32_t) { gate_multiply(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) {
+            gate_multiply({library, recorder}, operation);
+        };
     };
     problems.push_back(
         {.name = fmt::format("gate_multiply silu {}, {}", feed_forward_width, rows_text(count)),
@@ -155,8 +156,8 @@ void add_sample_problem(Problems& problems) {
                                .results = memory.take(sizeof(SampleResult))};
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
-            sample_partial(library, recorder, operation);
-            sample_finish(library, recorder, operation);
+            sample_partial({library, recorder}, operation);
+            sample_finish({library, recorder}, operation);
         };
     };
     problems.push_back({.name = fmt::format("sample {}, 1 row, greedy", logit_columns),
@@ -170,7 +171,7 @@ void add_soft_cap_problem(Problems& problems) {
     const auto pose = [](ProblemMemory& memory) -> RecordRepetition {
         const SoftCap operation{.values = memory.rows(1, columns), .count = 1, .cap = 30};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { soft_cap(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) { soft_cap({library, recorder}, operation); };
     };
     problems.push_back({.name = fmt::format("soft_cap {}, 1 row", columns),
                         .bytes = float_bytes(2 * columns),
@@ -205,7 +206,7 @@ void add_routing_problems(Problems& problems, uint32_t count) {
                                                .rows = count}};
         Library& library = memory.library();
         return
-            [=, &library](vk::Recorder& recorder, uint32_t) { expert_route(library, recorder, operation); };
+            [=, &library](vk::Recorder& recorder, uint32_t) { expert_route({library, recorder}, operation); };
     };
     const auto group = [=](ProblemMemory& memory) -> RecordRepetition {
         const ExpertRouting choice = routing_of(memory, count);
@@ -214,7 +215,7 @@ void add_routing_problems(Problems& problems, uint32_t count) {
             .tile_pairs = expert_tile_pairs(static_cast<uint32_t>(pairs), expert_count, Arrangement::rows)};
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
-            expert_group(library, recorder, choice, groups);
+            expert_group({library, recorder}, choice, groups);
         };
     };
     const auto sum = [=](ProblemMemory& memory) -> RecordRepetition {
@@ -222,7 +223,8 @@ void add_routing_problems(Problems& problems, uint32_t count) {
                                   .output = memory.rows(count, expert_width),
                                   .choice = routing_of(memory, count)};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { expert_sum(library, recorder, operation); };
+        return
+            [=, &library](vk::Recorder& recorder, uint32_t) { expert_sum({library, recorder}, operation); };
     };
     problems.push_back({.name = fmt::format("expert_route 8 of 128, {}", rows_text(count)),
                         .bytes = float_bytes(uint64_t{count} * expert_count + 2 * pairs),
@@ -267,7 +269,7 @@ void add_delta_problems(Problems& problems, uint32_t count) {
             .width = width};
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
-            short_convolution(library, recorder, operation);
+            short_convolution({library, recorder}, operation);
         };
     };
     const auto net = [=](ProblemMemory& memory) -> RecordRepetition {
@@ -283,7 +285,7 @@ void add_delta_problems(Problems& problems, uint32_t count) {
                                             .slots = 1},
                                  .output = memory.rows(count, columns)};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { delta_net(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) { delta_net({library, recorder}, operation); };
     };
     const auto norm = [=](ProblemMemory& memory) -> RecordRepetition {
         const GatedRmsNorm operation{.values = memory.rows(count, columns),
@@ -292,8 +294,9 @@ void add_delta_problems(Problems& problems, uint32_t count) {
                                      .head_dim = delta_shape.value_dim,
                                      .count = count};
         Library& library = memory.library();
-        return
-            [=, &library](vk::Recorder& recorder, uint32_t) { gated_rms_norm(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) {
+            gated_rms_norm({library, recorder}, operation);
+        };
     };
     const uint64_t rows = count;
     problems.push_back(
@@ -325,7 +328,7 @@ void add_mamba_problem(Problems& problems, uint32_t count) {
                                           .slots = 1},
                                .output = memory.rows(count, shape.output_columns())};
         Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { mamba2(library, recorder, operation); };
+        return [=, &library](vk::Recorder& recorder, uint32_t) { mamba2({library, recorder}, operation); };
     };
     const uint64_t columns = shape.xbc_columns() + shape.output_columns();
     problems.push_back({.name = fmt::format("mamba2 48 heads of 64, {}", rows_text(count)),

@@ -17,6 +17,6 @@ struct Suppress {
     uint32_t count = 0;
     std::span<const uint32_t> ids; ///< below the vocabulary; at most suppress_ids_max
 };
-void suppress(Library& library, vk::Recorder& recorder, const Suppress& operation);
+void suppress(const Launcher& launcher, const Suppress& operation);
 
 } // namespace etna::kernels

@@ -210,7 +210,7 @@ uint32_t Config::feed_forward_max() const {
 
 bool Config::is_recurrent() const {
     return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
-        return layer.attention() == nullptr && !std::holds_alternative<NoMixer>(layer.mixer);
+        return layer.attention() == nullptr && !layer.mixer.empty();
     });
 }
 
@@ -230,7 +230,7 @@ Config read_sizes(MetadataReader& reader, LayerLists lists, NormKind norms = Nor
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
     for (const uint32_t feed_forward : read_feed_forward(reader, layers, lists))
-        config.layers.push_back({.mixer = NoMixer(), .feed_forward = feed_forward});
+        config.layers.push_back({.mixer = {}, .feed_forward = feed_forward});
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.suppressed_tokens = read_suppressed_tokens(reader, config.vocabulary);
@@ -315,7 +315,7 @@ void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern p
     const std::vector<bool> windowed = read_window_pattern(reader, config.layer_count(), pattern.period);
     const auto group = static_cast<uint32_t>(config.cache_groups.size());
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        auto* attention = std::get_if<AttentionConfig>(&config.layers[layer].mixer);
+        AttentionConfig* const attention = config.layers[layer].attention();
         if (attention != nullptr && windowed[layer])
             attention->group = group;
     }
@@ -338,48 +338,6 @@ std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key,
         return *flags;
     reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", layers));
     return std::vector<bool>(layers);
-}
-
-DeltaNetConfig read_delta_net(MetadataReader& reader) {
-    DeltaNetConfig net;
-    net.convolution_width =
-        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
-    net.shape.key_dim = reader.integer("ssm.state_size", {.min = 1, .max = kernels::delta_key_dim_max});
-    net.shape.key_heads = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
-    net.shape.value_heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
-    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
-    net.shape.value_dim = inner / net.shape.value_heads;
-    if (net.shape.value_heads % net.shape.key_heads != 0) {
-        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
-                    fmt::format("not a multiple of group_count {}", net.shape.key_heads));
-    }
-    if (inner % net.shape.value_heads != 0) {
-        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
-                    fmt::format("not a multiple of time_step_rank {}", net.shape.value_heads));
-    }
-    return net;
-}
-
-Mamba2Config read_mamba2(MetadataReader& reader, const Config& config) {
-    Mamba2Config mamba;
-    mamba.epsilon = config.rms_epsilon;
-    mamba.convolution_width =
-        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
-    mamba.shape.state_dim =
-        reader.integer("ssm.state_size", {.min = 1, .max = kernels::mamba2_state_dim_max});
-    mamba.shape.groups = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
-    mamba.shape.heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
-    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
-    mamba.shape.head_dim = inner / mamba.shape.heads;
-    if (mamba.shape.heads % mamba.shape.groups != 0) {
-        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
-                    fmt::format("not a multiple of group_count {}", mamba.shape.groups));
-    }
-    if (inner % mamba.shape.heads != 0) {
-        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
-                    fmt::format("not a multiple of time_step_rank {}", mamba.shape.heads));
-    }
-    return mamba;
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {

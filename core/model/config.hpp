@@ -2,22 +2,21 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
-#include "core/kernels/delta_net.hpp"
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kv_cache.hpp"
-#include "core/kernels/mamba2.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
+#include "core/model/mixer_config.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 namespace etna::model {
@@ -112,42 +111,23 @@ struct AttentionConfig {
     [[nodiscard]] uint32_t query_rank() const { return latent ? latent->query_rank : 0; }
 };
 
-/// A gated delta net after a short convolution, with a state of fixed size.
-struct DeltaNetConfig {
-    kernels::DeltaShape shape;
-    uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
-    bool fused_gates = false;       ///< ssm_ba holds the rows of beta and alpha, by key head
-    bool fused_inputs = false;      ///< ssm_in holds the rows of q, k, v and the output gate, by key head
-};
-
-/// A gated convolution over the last positions (LFM2), whose state is its last inputs.
-struct ShortConvolutionConfig {
-    uint32_t channels = 0;
-    uint32_t width = 0; ///< from 1 to kernels::convolution_width_max
-};
-
-/// Mamba 2 after a short convolution, with a state of fixed size.
-struct Mamba2Config {
-    kernels::Mamba2Shape shape;
-    uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
-    float epsilon = 0;              ///< of the norm of its output
-    bool has_output_norm = true;    ///< false: the output is gated alone
-    bool shares_norm = false; ///< reads the norm of the layer before, which is attention alone (Falcon H1)
-};
-
-/// The layer has a feed-forward block alone.
-struct NoMixer {};
+inline std::vector<StatePart> state_parts(const AttentionConfig&) { // keys and values are not in slots
+    return {};
+}
+/// With a latent LatentAttentionBlock, else AttentionBlock.
+OwnedMixer make_mixer(const AttentionConfig& attention, const Weights& weights, const Config& config,
+                      uint32_t layer);
 
 /// What may differ between layers.
 struct LayerConfig {
-    std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, Mamba2Config, NoMixer> mixer;
+    MixerConfig mixer;
     uint32_t feed_forward = 0; ///< width of a dense block; 0: the layer has no feed-forward block
     /// Gates of the dense block are sparse: kernels::StatisticalTopK::deviations; empty: they are not.
     std::optional<float> gate_deviations = std::nullopt;
 
     /// Null if the layer has another mixer.
-    [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
-    [[nodiscard]] const DeltaNetConfig* delta_net() const { return std::get_if<DeltaNetConfig>(&mixer); }
+    [[nodiscard]] const AttentionConfig* attention() const { return mixer.get_if<AttentionConfig>(); }
+    [[nodiscard]] AttentionConfig* attention() { return mixer.get_if<AttentionConfig>(); }
 };
 
 /// Mixture of experts that replaces each feed-forward block, or runs in parallel with it.
@@ -227,11 +207,11 @@ struct Config {
 
     /// Largest value of a number of any layer with this mixer:
     /// max_of<AttentionConfig>(&AttentionConfig::q_width). Zero without such layers.
-    template <class Mixer, class Member>
+    template <class M, class Member>
     [[nodiscard]] auto max_of(Member member) const {
-        auto largest = std::decay_t<std::invoke_result_t<Member, const Mixer&>>{};
+        auto largest = std::decay_t<std::invoke_result_t<Member, const M&>>{};
         for (const LayerConfig& layer : layers) {
-            if (const Mixer* mixer = std::get_if<Mixer>(&layer.mixer))
+            if (const M* mixer = layer.mixer.get_if<M>())
                 largest = std::max<decltype(largest)>(largest, std::invoke(member, *mixer));
         }
         return largest;
@@ -255,8 +235,8 @@ enum class NormKind : uint8_t { rms, layer };
 /// result is meaningless after an error.
 ///
 /// With LayerLists::with_zeros, attention.head_count_kv and feed_forward_length may list their value or 0 for
-/// each layer: a layer with 0 has NoMixer, or no feed-forward block. With LayerLists::differing, they may
-/// list any values above 0. With LayerLists::none, neither is read: layers have NoMixer and no feed-forward
+/// each layer: a layer with 0 has no mixer, or no feed-forward block. With LayerLists::differing, they may
+/// list any values above 0. With LayerLists::none, neither is read: layers have no mixer and no feed-forward
 /// block, and the cache group has no rotation.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike,
                    NormKind norms = NormKind::rms);
@@ -288,12 +268,6 @@ void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern p
 /// A truth value for each layer. Empty if the key is absent; fails the reader if it is of another type or
 /// length.
 std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key, uint32_t layers);
-
-/// ssm.*: the gated delta net that all recurrent layers of a model have, with tiled heads.
-DeltaNetConfig read_delta_net(MetadataReader& reader);
-
-/// ssm.*: the Mamba 2 that all recurrent layers of a model have.
-Mamba2Config read_mamba2(MetadataReader& reader, const Config& config);
 
 /// A soft cap; `fallback` if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);

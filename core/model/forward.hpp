@@ -1,27 +1,20 @@
 #pragma once
 
 #include "core/model/blocks/altup.hpp"
-#include "core/model/blocks/attention.hpp"
-#include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
-#include "core/model/blocks/latent_attention.hpp"
-#include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/parallel_experts.hpp"
 #include "core/model/blocks/per_layer.hpp"
-#include "core/model/blocks/short_convolution.hpp"
+#include "core/model/mixer.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
 
 namespace etna::model {
-
-/// A block that moves information between positions; core/model/README.md lists the members of a mixer.
-using Mixer =
-    std::variant<AttentionBlock, LatentAttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
 /// Works on each position alone.
 using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock, ParallelExpertsBlock>;
@@ -29,7 +22,7 @@ using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock, ParallelExperts
 /// residual += mixer, then residual += feed_forward, of which it has one at least; each begins with its own
 /// norm.
 struct Layer {
-    std::optional<Mixer> mixer;
+    OwnedMixer mixer; ///< null: none
     std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
     std::optional<AltUpBlock> altup = std::nullopt;        ///< around both blocks, in models with streams

@@ -1,10 +1,8 @@
 #include "core/model/fusion.hpp"
 
 #include "core/kernels/fused_linear.hpp"
-#include "core/kernels/heads_linear.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 namespace etna::model {
@@ -16,36 +14,7 @@ bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block
            kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
-/// heads_linear requires separate key and value matrices, and stores values without a norm.
-bool fuses_heads(const kernels::PlanTarget& target, const AttentionBlock& block) {
-    if (!block.k || !block.v || block.norms_values)
-        return false;
-    return std::ranges::all_of(std::array{&block.q, &*block.k, &*block.v}, [&](const LinearWeights* one) {
-        return kernels::can_fuse_heads(target, one->weight, block.head_dim);
-    });
-}
-
 /// The matrices that read a block's norm.
-std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
-    std::vector<const LinearWeights*> readers{&block.q};
-    for (const auto* part : {&block.k, &block.v, &block.gate}) {
-        if (*part)
-            readers.push_back(&**part);
-    }
-    return readers;
-}
-std::vector<const LinearWeights*> readers_of(const LatentAttentionBlock& block) {
-    return {block.narrow_query ? &block.narrow_query->a : &block.q, &block.kv};
-}
-std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
-    return {&block.qkv, &block.gate, &block.alpha, &block.beta};
-}
-std::vector<const LinearWeights*> readers_of(const Mamba2Block& block) {
-    return {&block.gate, &block.xbc, &block.dt};
-}
-std::vector<const LinearWeights*> readers_of(const ShortConvolutionBlock& block) {
-    return {&block.input};
-}
 std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
     std::vector<const LinearWeights*> readers{&block.up};
     if (block.gate)
@@ -53,10 +22,6 @@ std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
     return readers;
 }
 
-/// Null if the layer has another mixer.
-AttentionBlock* attention_of(Layer& layer) {
-    return layer.mixer ? std::get_if<AttentionBlock>(&*layer.mixer) : nullptr;
-}
 /// Null if the layer has none.
 FeedForwardBlock* dense_block_of(Layer& layer) {
     if (!layer.feed_forward)
@@ -70,12 +35,8 @@ class NormFusion {
 public:
     explicit NormFusion(const kernels::PlanTarget& target) : target_(target) {}
 
-    void visit(AttentionBlock& block) { visit(block, block.output); }
-    void visit(LatentAttentionBlock& block) { visit(block, block.output); }
-    void visit(DeltaNetBlock& block) { visit(block, block.output); }
-    void visit(Mamba2Block& block) { visit(block, block.output); }
-    void visit(ShortConvolutionBlock& block) { visit(block, block.output); }
-    void visit(FeedForwardBlock& block) { visit(block, block.down); }
+    void visit(Mixer& mixer) { visit(mixer.norm(), mixer.readers(), mixer.output()); }
+    void visit(FeedForwardBlock& block) { visit(block.norm, readers_of(block), block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
     void visit(ParallelExpertsBlock&) { producer_ = nullptr; }
@@ -83,18 +44,16 @@ public:
     void forget() { producer_ = nullptr; }
 
 private:
-    template <class Block>
-    void visit(Block& block, OutputMatrix& output) {
-        const std::vector<const LinearWeights*> readers = readers_of(block);
+    void visit(InputNorm& norm, const std::vector<const LinearWeights*>& readers, OutputMatrix& output) {
         const bool all_read_halves =
             std::ranges::all_of(readers, [](const LinearWeights* one) { return reads_halves(*one); });
-        const bool is_plain = !block.norm.is_shared && !block.norm.is_left && !block.norm.subtracts_mean;
+        const bool is_plain = !norm.is_shared && !norm.is_left && !norm.subtracts_mean;
         if (producer_ != nullptr && all_read_halves && is_plain) {
-            block.norm.is_pending = true;
-            producer_->next_norm = block.norm;
+            norm.is_pending = true;
+            producer_->next_norm = norm;
         }
-        const bool can_produce = !output.post_norm.weight && !block.norm.is_shared &&
-                                 kernels::can_fuse(target_, output.weights.weight);
+        const bool can_produce =
+            !output.post_norm.weight && !norm.is_shared && kernels::can_fuse(target_, output.weights.weight);
         producer_ = can_produce ? &output : nullptr;
     }
 
@@ -106,10 +65,10 @@ private:
 void fuse_layers(std::span<Layer> layers, const kernels::PlanTarget& target) {
     NormFusion norms(target);
     for (Layer& layer : layers) {
-        if (layer.mixer)
-            std::visit([&](auto& block) { norms.visit(block); }, *layer.mixer);
-        if (AttentionBlock* const block = attention_of(layer))
-            block->is_heads_fused = fuses_heads(target, *block);
+        if (layer.mixer) {
+            norms.visit(*layer.mixer);
+            layer.mixer->fuse(target);
+        }
         if (layer.feed_forward)
             std::visit([&](auto& block) { norms.visit(block); }, *layer.feed_forward);
         if (layer.per_layer || layer.altup)

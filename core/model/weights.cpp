@@ -258,7 +258,7 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
         const auto domain = tensor.is_in_host ? vk::MemoryDomain::upload : vk::MemoryDomain::device;
         ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(device, domain, tensor.device_bytes(), tensor.name));
         weights.buffers_.push_back(std::move(buffer));
-        weights.add(tensor, weights.buffers_.back());
+        weights.add(tensor, weights.buffers_.back().range());
         add_slices(tensor, weights.buffers_.back(), slices);
     }
     ETNA_CHECK(ParallelLoad(device, file, slices).run(progress));
@@ -266,19 +266,28 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
     return weights;
 }
 
-void Weights::add(const PlannedTensor& tensor, const vk::Buffer& buffer) {
+Weights Weights::planned(const std::vector<PlannedTensor>& planned, uint64_t address) {
+    Weights weights;
+    for (const PlannedTensor& tensor : planned) {
+        weights.add(tensor, {.address = address, .bytes = tensor.device_bytes()});
+        address = round_up(address + tensor.device_bytes(), planned_alignment);
+    }
+    return weights;
+}
+
+void Weights::add(const PlannedTensor& tensor, vk::Range memory) {
     const uint64_t weight_bytes = tensor.count * tensor.packed.weights;
     const kernels::Matrix matrix{.layout = tensor.layout,
                                  .rows = tensor.rows,
                                  .columns = tensor.columns,
-                                 .weights = buffer.range(0, weight_bytes),
-                                 .scales = buffer.range(weight_bytes, tensor.count * tensor.packed.scales)};
+                                 .weights = memory.part(0, weight_bytes),
+                                 .scales = memory.part(weight_bytes, tensor.count * tensor.packed.scales)};
     if (tensor.role == TensorRole::matrix) {
         add_part(tensor.name, matrix);
     } else if (tensor.role == TensorRole::stack) {
         stacks_[tensor.name] = {.matrices = matrix, .count = tensor.count};
     } else {
-        vectors_[tensor.name] = buffer.range();
+        vectors_[tensor.name] = memory;
     }
 }
 

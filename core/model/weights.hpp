@@ -30,6 +30,11 @@ public:
     static Result<Weights> load(vk::Device& device, const gguf::File& file,
                                 const std::vector<PlannedTensor>& planned, const Progress& progress);
 
+    /// Weights at made-up addresses, for dry recordings: one after the other from `address`, each rounded up
+    /// to planned_alignment. Pure.
+    static Weights planned(const std::vector<PlannedTensor>& planned, uint64_t address);
+    static constexpr uint64_t planned_alignment = 256;
+
     /// Precondition: the tensor was planned, with this role.
     [[nodiscard]] const kernels::Matrix& matrix(std::string_view name) const;
     [[nodiscard]] vk::Range vector(std::string_view name) const;
@@ -40,8 +45,8 @@ public:
     [[nodiscard]] bool has_matrix(std::string_view name) const;
 
 private:
-    /// Adds the content of a buffer by its name and role.
-    void add(const PlannedTensor& tensor, const vk::Buffer& buffer);
+    /// Adds a tensor by its name and role.
+    void add(const PlannedTensor& tensor, vk::Range memory);
     /// Adds a matrix, or appends the next rows of one with the same name.
     void add_part(const std::string& name, const kernels::Matrix& part);
 

@@ -81,7 +81,7 @@ Result<double> measure_copy_rate(kernels::Library& library) {
     };
     const auto rows = static_cast<uint32_t>(bytes / (columns * sizeof(float)));
     ETNA_TRY(const double products_s, moves_s(device, [&](vk::Recorder& recorder) {
-                 kernels::gate_multiply(library, recorder,
+                 kernels::gate_multiply({library, recorder},
                                         {.gate = rows_of(to), .up = rows_of(from), .count = rows});
              }));
     return static_cast<double>(bytes) * std::max(2 * copies_s, 3 * products_s);

@@ -25,7 +25,7 @@ Result<double> measure_dispatch_us(kernels::Library& library) {
             const kernels::GateMultiply operation{
                 .gate = memory.rows(1, columns), .up = memory.rows(1, columns), .count = 1};
             return [&library, operation](vk::Recorder& recorder, uint32_t /*repetition*/) {
-                kernels::gate_multiply(library, recorder, operation);
+                kernels::gate_multiply({library, recorder}, operation);
             };
         }};
     ETNA_TRY(std::vector<double> samples_us, kernels::measure_kernel(library, problem));

@@ -5,7 +5,7 @@
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/expert_placement.hpp"
-#include "core/model/weight_reads.hpp"
+#include "core/model/plan.hpp"
 #include "core/runtime/device_turns.hpp"
 #include "core/vk/device.hpp"
 

@@ -4,7 +4,7 @@
 #include "core/kernels/library.hpp"
 #include "core/kernels/matrix_rate.hpp"
 #include "core/model/kernel_scope.hpp"
-#include "core/model/tuned_shapes.hpp"
+#include "core/model/plan.hpp"
 #include "core/runtime/copy_rate.hpp"
 #include "core/runtime/memory_forecast.hpp"
 #include "core/runtime/scheduled_executor.hpp"
@@ -144,7 +144,9 @@ Result<TuneReport> Runtime::tune(const gguf::File& file, const TuneRequest& requ
     const kernels::TuneOptions options{
         .library = {.family = target.family, .untrusted = target.untrusted, .precision = target.precision},
         .is_cancelled = request.is_cancelled};
-    return tune_shapes(shared->device(), model::tuned_shapes(blueprint, target), options, request);
+    ETNA_TRY(const std::vector<kernels::TunedShape> shapes,
+             model::tuned_shapes(model::DryModel(blueprint, target)));
+    return tune_shapes(shared->device(), shapes, options, request);
 }
 
 Result<std::string> Runtime::forget_tuning(std::string_view device,

@@ -70,11 +70,10 @@ void add_embed(Cases& cases, Layout layout) {
     cases.push_back({fmt::format("embed {} {}", to_string(layout.format), to_string(layout.arrangement)),
                      [layout](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         embed(library, recorder,
-                               {.rows = rows_of(space),
-                                .slots = space.take(),
-                                .table = matrix(space, layout, width),
-                                .output = activations(space, width)});
+                         embed({library, recorder}, {.rows = rows_of(space),
+                                                     .slots = space.take(),
+                                                     .table = matrix(space, layout, width),
+                                                     .output = activations(space, width)});
                      }});
 }
 
@@ -84,12 +83,11 @@ void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32
                                  path == RowPath::prefill ? "prompt" : "generation"),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         linear(library, recorder,
-                                {.weight = matrix(space, layout, rows),
-                                 .input = activations(space, width),
-                                 .output = activations(space, rows),
-                                 .count = count,
-                                 .path = path});
+                         linear({library, recorder}, {.weight = matrix(space, layout, rows),
+                                                      .input = activations(space, width),
+                                                      .output = activations(space, rows),
+                                                      .count = count,
+                                                      .path = path});
                      }});
 }
 
@@ -102,11 +100,10 @@ void add_linear_stack(Cases& cases, Layout layout) {
                          for (const uint32_t rows : {width, width / 4, width / 4})
                              matrices.push_back(
                                  {.weight = matrix(space, layout, rows), .output = activations(space, rows)});
-                         linear_stack(library, recorder,
-                                      {.matrices = matrices,
-                                       .input = activations(space, width),
-                                       .count = 1,
-                                       .norm = PendingNorm{.squares = space.take()}});
+                         linear_stack({library, recorder}, {.matrices = matrices,
+                                                            .input = activations(space, width),
+                                                            .count = 1,
+                                                            .norm = PendingNorm{.squares = space.take()}});
                      }});
 }
 
@@ -128,7 +125,7 @@ void add_fused_linear(Cases& cases, Layout layout, uint32_t count) {
                                  operation.next_norm = NextNorm{.weight = space.take(),
                                                                 .squares = space.take(),
                                                                 .nan_probe = {.nan_probes = space.take()}};
-                             fused_linear(library, recorder, operation);
+                             fused_linear({library, recorder}, operation);
                          }});
     }
 }
@@ -142,7 +139,7 @@ void add_heads_linear(Cases& cases, Layout layout, uint32_t count) {
                          const auto head_matrix = [&](uint32_t rows) {
                              return HeadMatrix{.weight = matrix(space, layout, rows)};
                          };
-                         heads_linear(library, recorder,
+                         heads_linear({library, recorder},
                                       {.q = head_matrix(width),
                                        .k = head_matrix(kv_width),
                                        .v = head_matrix(kv_width),
@@ -181,7 +178,7 @@ void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
                          Space space;
                          const ExpertRouting choice = expert_choice(space, rows);
                          expert_linear(
-                             library, recorder,
+                             {library, recorder},
                              {.weights = {.matrices = matrix(space, layout, width), .count = choice.count},
                               .input = activations(space, width),
                               .output = activations(space, width),
@@ -212,13 +209,13 @@ void add_expert_gate_up(Cases& cases, Layout layout, uint32_t rows) {
                      .range = space.take(),
                      .tile_pairs = expert_tile_pairs(choice.pairs(), choice.count, layout.arrangement)};
              }
-             expert_gate_up(library, recorder, operation);
+             expert_gate_up({library, recorder}, operation);
              operation.kind = Gate::clamped_silu;
              operation.biases = GateBiases{.gate = space.take(),
                                            .up = space.take(),
                                            .experts = choice.experts,
                                            .expert_count = choice.count};
-             expert_gate_up(library, recorder, operation);
+             expert_gate_up({library, recorder}, operation);
          }});
 }
 
@@ -232,9 +229,9 @@ void add_expert_down(Cases& cases, Layout layout) {
                              .input = activations(space, width),
                              .output = activations(space, width),
                              .choice = choice};
-                         expert_down(library, recorder, operation);
+                         expert_down({library, recorder}, operation);
                          operation.bias = space.take();
-                         expert_down(library, recorder, operation);
+                         expert_down({library, recorder}, operation);
                      }});
 }
 
@@ -251,7 +248,7 @@ void add_heads_product(Cases& cases, Layout layout, uint32_t rows) {
              if (one.columns % block_columns(layout.format) != 0)
                  one.columns = 256;
              heads_product(
-                 library, recorder,
+                 {library, recorder},
                  {.weights = {.matrices = one, .count = heads},
                   .input = {.rows = activations(space, heads * (one.columns + 64)),
                             .head_dim = one.columns + 64,
@@ -319,7 +316,7 @@ void add_halve(Cases& cases, const PlanTarget& target) {
         return;
     cases.push_back({"halve", [](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         halve(library, recorder, {.rows = activations(space, width), .count = 1});
+                         halve({library, recorder}, {.rows = activations(space, width), .count = 1});
                      }});
 }
 
@@ -328,24 +325,24 @@ void add_experts(Cases& cases) {
         {"experts", [](Library& library, vk::Recorder& recorder) {
              Space space;
              const ExpertRouting choice = expert_choice(space, 1);
-             expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
+             expert_route({library, recorder},
+                          {.router = activations(space, choice.count), .choice = choice});
              Matrix router = matrix(space, {}, choice.count);
              if (expert_router_usable(library.target(), router)) {
                  for (const uint32_t rows : {1U, 2U, 4U}) {
-                     expert_router(library, recorder,
-                                   {.weight = router,
-                                    .input = activations(space, width),
-                                    .router = activations(space, choice.count),
-                                    .choice = expert_choice(space, rows),
-                                    .counters = space.take()});
+                     expert_router({library, recorder}, {.weight = router,
+                                                         .input = activations(space, width),
+                                                         .router = activations(space, choice.count),
+                                                         .choice = expert_choice(space, rows),
+                                                         .counters = space.take()});
                  }
              }
-             expert_group(library, recorder, choice, {.range = space.take()});
+             expert_group({library, recorder}, choice, {.range = space.take()});
              ExpertSum sum{
                  .input = activations(space, width), .output = activations(space, width), .choice = choice};
-             expert_sum(library, recorder, sum);
+             expert_sum({library, recorder}, sum);
              sum.bias = space.take();
-             expert_sum(library, recorder, sum);
+             expert_sum({library, recorder}, sum);
          }});
 }
 
@@ -393,7 +390,7 @@ void add_rotary_store(Cases& cases, CacheFormats formats, const HeadShape& heads
                              operation.q_norm = space.take();
                              operation.k_norm = space.take();
                          }
-                         rotary_store(library, recorder, operation);
+                         rotary_store({library, recorder}, operation);
                      }});
 }
 
@@ -415,13 +412,13 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, b
                              operation.sinks = space.take();
                          for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
                              operation.path = path;
-                             attention(library, recorder, operation);
+                             attention({library, recorder}, operation);
                          }
                          operation.halves = attention_writes_halves(library.target(), operation.shape());
                          if (operation.halves) {
-                             attention(library, recorder, operation);
+                             attention({library, recorder}, operation);
                          }
-                         attention_merge(library, recorder, operation);
+                         attention_merge({library, recorder}, operation);
                      }});
 }
 
@@ -448,7 +445,7 @@ void add_latents(Cases& cases, CacheFormat format, uint32_t q_heads) {
                                              .attend_max = {.end = context_tokens, .keys = context_tokens},
                                              .partials = space.take(),
                                              .counters = space.take()};
-                         latent_store(library, recorder,
+                         latent_store({library, recorder},
                                       {.rows = operation.rows,
                                        .q = activations(space, q_heads * (unrotated + rotated)),
                                        .output = operation.q,
@@ -462,9 +459,9 @@ void add_latents(Cases& cases, CacheFormat format, uint32_t q_heads) {
                                        .rotated = rotated});
                          for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
                              operation.path = path;
-                             attention(library, recorder, operation);
+                             attention({library, recorder}, operation);
                          }
-                         attention_merge(library, recorder, operation);
+                         attention_merge({library, recorder}, operation);
                      }});
 }
 
@@ -508,7 +505,7 @@ void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false
                                                            .experts = space.take(),
                                                            .expert_count = 8};
                          }
-                         gate_multiply(library, recorder, operation);
+                         gate_multiply({library, recorder}, operation);
                      }});
 }
 
@@ -519,12 +516,11 @@ void add_elementwise(Cases& cases, const PlanTarget& target) {
         cases.push_back(
             {halves ? "rms_norm, halves" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
                  Space space;
-                 rms_norm(library, recorder,
-                          {.input = activations(space, width),
-                           .output = activations(space, width),
-                           .weight = space.take(),
-                           .count = 1,
-                           .halves = halves});
+                 rms_norm({library, recorder}, {.input = activations(space, width),
+                                                .output = activations(space, width),
+                                                .weight = space.take(),
+                                                .count = 1,
+                                                .halves = halves});
              }});
     }
     for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid, Gate::relu})
@@ -534,7 +530,7 @@ void add_elementwise(Cases& cases, const PlanTarget& target) {
         add_gate_multiply(cases, Gate::silu, false, true);
     cases.push_back({"soft_cap", [](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         soft_cap(library, recorder,
+                         soft_cap({library, recorder},
                                   {.values = activations(space, width), .count = 1, .cap = 30});
                      }});
 }
@@ -543,7 +539,7 @@ void add_suppress(Cases& cases) {
     cases.push_back({"suppress", [](Library& library, vk::Recorder& recorder) {
                          Space space;
                          constexpr std::array<uint32_t, 2> ids{5, 6};
-                         suppress(library, recorder,
+                         suppress({library, recorder},
                                   {.logits = activations(space, width), .count = 1, .ids = ids});
                      }});
 }
@@ -557,7 +553,7 @@ void add_mamba2(Cases& cases) {
     constexpr Mamba2Shape shape{.heads = 48, .groups = 1, .head_dim = 64, .state_dim = 128};
     cases.push_back({"mamba2", [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         mamba2(library, recorder,
+                         mamba2({library, recorder},
                                 {.sequences = one_sequence(space),
                                  .shape = shape,
                                  .xbc = activations(space, shape.xbc_columns()),
@@ -575,7 +571,7 @@ void add_delta_net(Cases& cases) {
     constexpr DeltaShape shape{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128};
     cases.push_back({"short_convolution", [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         short_convolution(library, recorder,
+                         short_convolution({library, recorder},
                                            {.sequences = one_sequence(space),
                                             .input = activations(space, shape.qkv_columns()),
                                             .output = activations(space, shape.qkv_columns()),
@@ -584,7 +580,7 @@ void add_delta_net(Cases& cases) {
                      }});
     cases.push_back({"delta_net", [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         delta_net(library, recorder,
+                         delta_net({library, recorder},
                                    {.sequences = one_sequence(space),
                                     .shape = shape,
                                     .qkv = activations(space, shape.qkv_columns()),
@@ -597,7 +593,7 @@ void add_delta_net(Cases& cases) {
                      }});
     cases.push_back({"gated_rms_norm", [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         gated_rms_norm(library, recorder,
+                         gated_rms_norm({library, recorder},
                                         {.values = activations(space, shape.output_columns()),
                                          .gate = activations(space, shape.output_columns()),
                                          .weight = space.take(),
@@ -618,20 +614,20 @@ void add_altup(Cases& cases) {
                                                .router = space.take(),
                                                .norm = space.take(),
                                                .coefficients = space.take()};
-                         altup_predict(library, recorder, operation);
-                         altup_correct(library, recorder, operation, space.take(), activations(space, width));
+                         altup_predict({library, recorder}, operation);
+                         altup_correct({library, recorder}, operation, space.take(),
+                                       activations(space, width));
                      }});
     cases.push_back({"match_rms", [](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         match_rms(library, recorder,
-                                   {.input = activations(space, width),
-                                    .target = activations(space, width),
-                                    .output = activations(space, width),
-                                    .count = 1});
+                         match_rms({library, recorder}, {.input = activations(space, width),
+                                                         .target = activations(space, width),
+                                                         .output = activations(space, width),
+                                                         .count = 1});
                      }});
     cases.push_back({"statistical_top_k", [](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         statistical_top_k(library, recorder,
+                         statistical_top_k({library, recorder},
                                            {.values = activations(space, width), .count = 1});
                      }});
 }
@@ -645,8 +641,8 @@ void add_sample(Cases& cases) {
                                                 .slots = space.take(),
                                                 .partials = space.take(),
                                                 .results = space.take()};
-                         sample_partial(library, recorder, operation);
-                         sample_finish(library, recorder, operation);
+                         sample_partial({library, recorder}, operation);
+                         sample_finish({library, recorder}, operation);
                      }});
 }
 
@@ -657,7 +653,7 @@ void add_rates(Cases& cases, const PlanTarget& target) {
         cases.push_back({units == RateUnits::matrix ? "matrix_rate" : "arithmetic_rate",
                          [=](Library& library, vk::Recorder& recorder) {
                              Space space;
-                             rate(library, recorder, {.units = units, .output = space.take()});
+                             rate({library, recorder}, {.units = units, .output = space.take()});
                          }});
     }
 }

@@ -51,7 +51,7 @@ public:
         DeviceCase device(family);
         const kernels::AltUp operation = upload(device, prediction_);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            altup_predict(library, recorder, operation);
+            altup_predict({library, recorder}, operation);
         });
         for (uint32_t row = 0; row < used; ++row)
             check(device, operation, row, predict(twin_, streams_of(row)));
@@ -63,7 +63,7 @@ public:
         const kernels::AltUp operation = upload(device, correction_);
         const auto output = device.upload_rows(before_, rows, shape_.columns);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            altup_correct(library, recorder, operation, device.upload(scale_), output);
+            altup_correct({library, recorder}, operation, device.upload(scale_), output);
         });
         const std::vector<float> scaled = device.download_rows(output);
         for (uint32_t row = 0; row < used; ++row) {
@@ -154,13 +154,12 @@ TEST_CASE("match_rms agrees with the twin, also in place and below its epsilon")
                 const std::vector<float> target = random_floats(random, std::size_t{rows} * columns);
                 const auto input = device.upload_rows(x, rows, columns);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    match_rms(library, recorder,
-                              {.input = input,
-                               .target = device.upload_rows(target, rows, columns),
-                               .output = input,
-                               .count = rows - 1,
-                               .epsilon = 1e-5F,
-                               .store = store});
+                    match_rms({library, recorder}, {.input = input,
+                                                    .target = device.upload_rows(target, rows, columns),
+                                                    .output = input,
+                                                    .count = rows - 1,
+                                                    .epsilon = 1e-5F,
+                                                    .store = store});
                 });
                 const std::vector<float> y = device.download_rows(input);
                 for (uint32_t row = 0; row < rows; ++row) {
@@ -191,7 +190,7 @@ TEST_CASE("statistical_top_k agrees with the twin") {
                 const auto values = device.upload_rows(x, rows, columns);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                     statistical_top_k(
-                        library, recorder,
+                        {library, recorder},
                         {.values = values, .first = 1, .count = rows - 1, .deviations = deviations});
                 });
                 const std::vector<float> y = device.download_rows(values);
@@ -231,7 +230,8 @@ TEST_CASE("altup, match_rms and statistical_top_k refuse shapes that do not fit"
                                .norm = range(8),
                                .coefficients = range(27)};
     const auto refuses = [&](const kernels::AltUp& operation) {
-        return refused([&](vk::Recorder& recorder) { altup_predict(device.library(), recorder, operation); });
+        return refused(
+            [&](vk::Recorder& recorder) { altup_predict({device.library(), recorder}, operation); });
     };
     REQUIRE_FALSE(refuses(sound));
     kernels::AltUp wrong = sound;
@@ -251,16 +251,16 @@ TEST_CASE("altup, match_rms and statistical_top_k refuse shapes that do not fit"
     CHECK(refuses(wrong));
     const auto refuses_scale = [&](std::size_t count) {
         return refused([&](vk::Recorder& recorder) {
-            altup_correct(device.library(), recorder, sound, range(count), zeros(2, 8));
+            altup_correct({device.library(), recorder}, sound, range(count), zeros(2, 8));
         });
     };
     CHECK_FALSE(refuses_scale(8));
     CHECK(refuses_scale(7));
     CHECK(refused([&](vk::Recorder& recorder) {
-        match_rms(device.library(), recorder,
+        match_rms({device.library(), recorder},
                   {.input = zeros(2, 8), .target = zeros(1, 8), .output = zeros(2, 8), .count = 2});
     }));
     CHECK(refused([&](vk::Recorder& recorder) {
-        statistical_top_k(device.library(), recorder, {.values = zeros(2, 8), .first = 1, .count = 2});
+        statistical_top_k({device.library(), recorder}, {.values = zeros(2, 8), .first = 1, .count = 2});
     }));
 }

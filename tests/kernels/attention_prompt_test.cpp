@@ -126,7 +126,7 @@ public:
         if (shape_.sinks)
             operation.sinks = device_.upload(sinks_);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            attention(library, recorder, operation);
+            attention({library, recorder}, operation);
         });
         return device_.download_rows(operation.output);
     }

@@ -150,7 +150,7 @@ public:
                 operation.k_norm = device_.upload(k_norm_);
             }
             device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rotary_store(library, recorder, operation);
+                rotary_store({library, recorder}, operation);
             });
         }
         compare_q(device_.download_rows(q));
@@ -213,7 +213,7 @@ private:
         kernels::Activations halved = operation.output;
         halved.halves = device_.upload(zeros);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve(library, recorder,
+            halve({library, recorder},
                   {.rows = halved, .first = operation.rows.first, .count = operation.rows.count});
         });
         REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
@@ -221,9 +221,9 @@ private:
 
     void run_attention(const kernels::Attention& operation) {
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            attention(library, recorder, operation);
+            attention({library, recorder}, operation);
             if (attention_needs_merge(library.target(), operation)) {
-                attention_merge(library, recorder, operation);
+                attention_merge({library, recorder}, operation);
             }
         });
         result_ = device_.download_rows(operation.output);

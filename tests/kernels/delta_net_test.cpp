@@ -84,7 +84,7 @@ Results run_net(std::mt19937& random, const Net& net, const std::vector<Recurren
         operation.output = device.upload_rows(std::vector<float>(std::size_t{rows} * shape.output_columns()),
                                               rows, shape.output_columns());
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            delta_net(library, recorder, operation);
+            delta_net({library, recorder}, operation);
         });
         if (rows > 0) {
             collect_outputs(batch, device.download_rows(operation.output), shape.output_columns(),
@@ -217,7 +217,7 @@ TEST_CASE("delta_net refuses shapes that do not fit and clamps numbers on the de
                    .slots = 2},
         .output = rows(shape.output_columns())};
     device.run(
-        [&](kernels::Library& library, vk::Recorder& recorder) { delta_net(library, recorder, good); });
+        [&](kernels::Library& library, vk::Recorder& recorder) { delta_net({library, recorder}, good); });
     for (const vk::Range range : {good.states.states, good.states.pending, good.output.range})
         device.download_bytes(range); // checks the guard
 
@@ -225,7 +225,7 @@ TEST_CASE("delta_net refuses shapes that do not fit and clamps numbers on the de
         kernels::DeltaNet bad = good;
         change(bad);
         vk::Recorder recorder = std::move(vk::Recorder::create(device.library().device())).value();
-        delta_net(device.library(), recorder, bad);
+        delta_net({device.library(), recorder}, bad);
         return !recorder.finish().has_value();
     };
     CHECK_FALSE(refuses([](auto&) {}));
@@ -255,7 +255,7 @@ TEST_CASE("gated_rms_norm refuses shapes that do not fit") {
         kernels::GatedRmsNorm bad = good;
         change(bad);
         vk::Recorder recorder = std::move(vk::Recorder::create(device.library().device())).value();
-        gated_rms_norm(device.library(), recorder, bad);
+        gated_rms_norm({device.library(), recorder}, bad);
         return !recorder.finish().has_value();
     };
     CHECK_FALSE(refuses([](auto&) {}));
@@ -280,13 +280,12 @@ TEST_CASE("gated_rms_norm agrees with the twin") {
             const std::vector<float> weight = random_floats(random, head_dim);
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gated_rms_norm(library, recorder,
-                               {.values = values,
-                                .gate = device.upload_rows(z, rows, columns),
-                                .weight = device.upload(weight),
-                                .head_dim = head_dim,
-                                .first = 1,
-                                .count = rows - 1});
+                gated_rms_norm({library, recorder}, {.values = values,
+                                                     .gate = device.upload_rows(z, rows, columns),
+                                                     .weight = device.upload(weight),
+                                                     .head_dim = head_dim,
+                                                     .first = 1,
+                                                     .count = rows - 1});
             });
             const std::vector<float> y = device.download_rows(values);
             REQUIRE(std::equal(y.begin(), y.begin() + columns, x.begin()));

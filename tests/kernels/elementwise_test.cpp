@@ -68,7 +68,7 @@ public:
                                                                             .experts = device.upload(ids),
                                                                             .expert_count = experts}};
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            gate_multiply(library, recorder, operation);
+            gate_multiply({library, recorder}, operation);
         });
         const std::vector<float> y = device.download_rows(gates);
         return {y.begin() + std::ptrdiff_t{first} * columns_, y.end()};
@@ -122,7 +122,7 @@ TEST_CASE("rms_norm agrees with the twin, for consecutive rows and by indices") 
                 if (indexed)
                     operation.indices = indices;
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    rms_norm(library, recorder, operation);
+                    rms_norm({library, recorder}, operation);
                 });
                 const std::vector<float> y = device.download_rows(output);
                 const std::vector<uint32_t> source =
@@ -172,7 +172,7 @@ TEST_CASE("rms_norm that subtracts the mean and adds a bias is layer norm, and r
                 if (has_bias)
                     operation.bias = device.upload(bias);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    rms_norm(library, recorder, operation);
+                    rms_norm({library, recorder}, operation);
                 });
                 const std::vector<float> y = device.download_rows(output);
                 const std::vector<float> replaced = device.download_rows(input);
@@ -209,7 +209,7 @@ TEST_CASE("gate_multiply alone does not read up") {
         const auto gate = device.upload_rows(x, 1, columns);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
             gate_multiply(
-                library, recorder,
+                {library, recorder},
                 {.gate = gate, .up = gate, .is_alone = true, .count = 1, .kind = kernels::Gate::gelu_erf});
         });
         const std::vector<float> y = device.download_rows(gate);
@@ -239,19 +239,19 @@ TEST_CASE("rms_norm and gate_multiply write the same halves as halve to the bit"
             const auto gate = with_halves(device.upload_rows(random_floats(random, size), rows, columns));
             const auto weight = device.upload(random_floats(random, columns));
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm(library, recorder,
-                         {.input = input,
-                          .output = normed,
-                          .weight = weight,
-                          .output_first = 1,
-                          .count = rows - 1,
-                          .halves = true});
-                gate_multiply(library, recorder, {.gate = gate, .up = input, .count = rows, .halves = true});
+                rms_norm({library, recorder}, {.input = input,
+                                               .output = normed,
+                                               .weight = weight,
+                                               .output_first = 1,
+                                               .count = rows - 1,
+                                               .halves = true});
+                gate_multiply({library, recorder},
+                              {.gate = gate, .up = input, .count = rows, .halves = true});
             });
             for (const kernels::Activations& result : {normed, gate}) {
                 const auto halved = with_halves(result);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    halve(library, recorder, {.rows = halved, .first = 1, .count = rows - 1});
+                    halve({library, recorder}, {.rows = halved, .first = 1, .count = rows - 1});
                 });
                 const auto content = [&](vk::Range halves) {
                     const std::vector<std::byte> bytes = device.download_bytes(halves);
@@ -278,7 +278,7 @@ TEST_CASE("rms_norm records the first NaN probe that fires for a row") {
             const auto output =
                 device.upload_rows(std::vector<float>(std::size_t{rows} * columns), rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm(library, recorder,
+                rms_norm({library, recorder},
                          {.input = input,
                           .output = output,
                           .weight = weights,
@@ -317,7 +317,7 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
             const auto gates = device.upload_rows(gate, rows, columns);
             const auto ups = device.upload_rows(up, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gate_multiply(library, recorder,
+                gate_multiply({library, recorder},
                               {.gate = gates, .up = ups, .first = 1, .count = 2, .kind = kind});
             });
             const std::vector<float> y = device.download_rows(gates);
@@ -355,7 +355,7 @@ TEST_CASE("gate_multiply multiplies each row by the sigmoid of that row's gate")
                                                   .count = rows - 1,
                                                   .row_gate = device.upload_rows(row_gate, rows, 1)};
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gate_multiply(library, recorder, operation);
+                gate_multiply({library, recorder}, operation);
             });
             const std::vector<float> y = device.download_rows(gates);
             const reference::Vector product = reference::swiglu(std::vector<double>(gate.begin(), gate.end()),
@@ -447,7 +447,7 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
                 x[i] *= scales[i % scales.size()];
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                soft_cap(library, recorder, {.values = values, .count = 2, .cap = cap});
+                soft_cap({library, recorder}, {.values = values, .count = 2, .cap = cap});
             });
             const std::vector<float> y = device.download_rows(values);
             for (std::size_t i = 0; i < y.size(); ++i) {
@@ -475,7 +475,7 @@ TEST_CASE("soft_cap multiplies by a scale first, and without a cap does nothing 
             const auto values = device.upload_rows(x, 1, columns);
             const kernels::SoftCap operation{.values = values, .count = 1, .cap = cap, .scale = scale};
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                soft_cap(library, recorder, operation);
+                soft_cap({library, recorder}, operation);
             });
             const std::vector<float> y = device.download_rows(values);
             for (uint32_t i = 0; i < columns; ++i) {
@@ -502,7 +502,7 @@ TEST_CASE("suppress makes logits minus infinity, and changes no other one") {
             std::vector<float> expected = random_floats(random, std::size_t{rows} * columns);
             const auto logits = device.upload_rows(expected, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                suppress(library, recorder, {.logits = logits, .count = rows - 1, .ids = ids});
+                suppress({library, recorder}, {.logits = logits, .count = rows - 1, .ids = ids});
             });
             for (uint32_t row = 0; row + 1 < rows; ++row) {
                 for (const uint32_t id : ids)
@@ -542,13 +542,12 @@ TEST_CASE("rms_norm with Store::add adds to the output") {
         const auto output = device.upload_rows(before, rows, columns);
         const vk::Range weights = device.upload(weight);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            rms_norm(library, recorder,
-                     {.input = input,
-                      .output = output,
-                      .weight = weights,
-                      .count = 2,
-                      .epsilon = 1e-6F,
-                      .store = kernels::Store::add});
+            rms_norm({library, recorder}, {.input = input,
+                                           .output = output,
+                                           .weight = weights,
+                                           .count = 2,
+                                           .epsilon = 1e-6F,
+                                           .store = kernels::Store::add});
         });
         const std::vector<float> y = device.download_rows(output);
         for (uint32_t row = 0; row < rows; ++row) {
@@ -583,16 +582,15 @@ TEST_CASE("rms_norm normalises groups of a row, and scales the sum") {
             const vk::Range weights = device.upload(weight);
             const vk::Range scales = device.upload(std::vector<float>{scale});
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm(library, recorder,
-                         {.input = input,
-                          .output = output,
-                          .weight = weights,
-                          .groups = groups,
-                          .count = rows,
-                          .epsilon = 1e-6F,
-                          .store = kernels::Store::add,
-                          .factor = factor,
-                          .scale = scales});
+                rms_norm({library, recorder}, {.input = input,
+                                               .output = output,
+                                               .weight = weights,
+                                               .groups = groups,
+                                               .count = rows,
+                                               .epsilon = 1e-6F,
+                                               .store = kernels::Store::add,
+                                               .factor = factor,
+                                               .scale = scales});
             });
             const std::vector<float> y = device.download_rows(output);
             for (std::size_t at = 0; at < y.size(); at += width) {

@@ -164,10 +164,10 @@ private:
         }
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             if (one_.grouped) {
-                expert_group(library, recorder, mixture.made.choice, mixture.made.groups);
+                expert_group({library, recorder}, mixture.made.choice, mixture.made.groups);
             }
-            expert_gate_up(library, recorder, operation);
-            expert_gate_up(library, recorder, operation);
+            expert_gate_up({library, recorder}, operation);
+            expert_gate_up({library, recorder}, operation);
         });
         if (halves)
             check_halves(operation);
@@ -180,7 +180,7 @@ private:
         kernels::Activations halved = operation.output;
         halved.halves = device_.upload(std::vector<std::byte>(operation.output.halves.bytes));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve(library, recorder, {.rows = halved, .count = pairs});
+            halve({library, recorder}, {.rows = halved, .count = pairs});
         });
         REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
         for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
@@ -225,7 +225,7 @@ struct DownProblem {
         if (biased)
             operation.bias = device.upload(bias);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            expert_down(library, recorder, operation);
+            expert_down({library, recorder}, operation);
         });
         return device.download_rows(output);
     }
@@ -293,8 +293,8 @@ void check_plain(const kernels::LibraryOptions& options, kernels::Format format,
     const auto input = upload_input(device, stack, mixture.x, input_rows, shape.width);
     const auto output = unset_rows(device, pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        expert_group(library, recorder, mixture.made.choice, mixture.made.groups);
-        expert_linear(library, recorder,
+        expert_group({library, recorder}, mixture.made.choice, mixture.made.groups);
+        expert_linear({library, recorder},
                       {.weights = stack.device,
                        .input = input,
                        .output = output,
@@ -435,8 +435,8 @@ TEST_CASE("a pair's gate and up have the same bits whatever the other pairs are,
                     .choice = made.choice,
                     .groups = grouped ? std::optional(made.groups) : std::nullopt};
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    expert_group(library, recorder, made.choice, made.groups);
-                    expert_gate_up(library, recorder, operation);
+                    expert_group({library, recorder}, made.choice, made.groups);
+                    expert_gate_up({library, recorder}, operation);
                 });
                 const std::vector<float> y = device.download_rows(output);
                 results.emplace_back(y.end() - std::ptrdiff_t{2} * shape.height, y.end());
@@ -472,7 +472,7 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
     };
     const auto refuses_gate_up = [&](const kernels::ExpertGateUp& operation) {
         return refused(
-            [&](vk::Recorder& recorder) { expert_gate_up(device.library(), recorder, operation); });
+            [&](vk::Recorder& recorder) { expert_gate_up({device.library(), recorder}, operation); });
     };
     const kernels::ExpertGateUp gate_up{.gate = stack.device,
                                         .up = stack.device,
@@ -499,7 +499,7 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
     REQUIRE(refuses_gate_up(wrong));
 
     const auto refuses_down = [&](const kernels::ExpertDown& operation) {
-        return refused([&](vk::Recorder& recorder) { expert_down(device.library(), recorder, operation); });
+        return refused([&](vk::Recorder& recorder) { expert_down({device.library(), recorder}, operation); });
     };
     const kernels::ExpertDown down{.weights = stack.device,
                                    .input = with_halves(6),

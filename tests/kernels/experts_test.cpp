@@ -33,14 +33,13 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
     const auto output = device.upload_rows(std::vector<float>(std::size_t{pairs} * shape.height, nan_value),
                                            pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        expert_group(library, recorder, made.choice, made.groups);
-        expert_linear(library, recorder,
-                      {.weights = stack.device,
-                       .input = input,
-                       .output = output,
-                       .reads = reads,
-                       .choice = made.choice,
-                       .groups = made.groups});
+        expert_group({library, recorder}, made.choice, made.groups);
+        expert_linear({library, recorder}, {.weights = stack.device,
+                                            .input = input,
+                                            .output = output,
+                                            .reads = reads,
+                                            .choice = made.choice,
+                                            .groups = made.groups});
     });
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t pair = 0; pair < pairs; ++pair) {
@@ -102,7 +101,7 @@ public:
         if (with_bias)
             operation.bias = device.upload(bias_);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            expert_sum(library, recorder, operation);
+            expert_sum({library, recorder}, operation);
         });
         return device.download_rows(output);
     }
@@ -238,7 +237,7 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
             const auto router = device.upload_rows(logits, rows, count);
             const Choices made = make_choices(device, rows, count, experts_per_token);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                expert_route(library, recorder,
+                expert_route({library, recorder},
                              {.router = router, .choice = made.choice, .rule = uploaded(device, rule)});
             });
             const auto experts = device.download<uint32_t>(made.choice.experts);
@@ -291,9 +290,9 @@ public:
         if (biased)
             operation.bias = device_.upload(bias_);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            expert_router(library, recorder, operation);
+            expert_router({library, recorder}, operation);
             recorder.barrier(); // the counters are zero again
-            expert_router(library, recorder, operation);
+            expert_router({library, recorder}, operation);
         });
         for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
             REQUIRE(counter == 0);
@@ -436,7 +435,7 @@ TEST_CASE("expert_group puts every pair into one tile of its expert") {
         Choices made = make_choices(device, rows, count, experts_per_token);
         made.choice.experts = device.upload(experts);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            expert_group(library, recorder, made.choice, made.groups);
+            expert_group({library, recorder}, made.choice, made.groups);
         });
         experts.back() = count - 1;
         const auto words = device.download<uint32_t>(made.groups.range);
@@ -510,13 +509,12 @@ TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
             const auto output = device.upload_rows(
                 std::vector<float>(std::size_t{pairs} * shape.height, nan_value), pairs, shape.height);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                expert_group(library, recorder, made.choice, made.groups);
-                expert_linear(library, recorder,
-                              {.weights = stack.device,
-                               .input = input,
-                               .output = output,
-                               .choice = made.choice,
-                               .groups = made.groups});
+                expert_group({library, recorder}, made.choice, made.groups);
+                expert_linear({library, recorder}, {.weights = stack.device,
+                                                    .input = input,
+                                                    .output = output,
+                                                    .choice = made.choice,
+                                                    .groups = made.groups});
             });
             const std::vector<float> y = device.download_rows(output);
             results.emplace_back(y.end() - std::ptrdiff_t{2} * shape.height, y.end());

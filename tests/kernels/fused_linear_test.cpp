@@ -76,7 +76,7 @@ public:
         }
         REQUIRE(kernels::can_fuse(device_.library().target(), operation_.weight));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            fused_linear(library, recorder, operation_);
+            fused_linear({library, recorder}, operation_);
         });
         output_ = device_.download_rows(operation_.output);
     }
@@ -115,7 +115,7 @@ public:
         kernels::Activations halved = device_.upload_rows(scaled, all_, case_.rows);
         halved.halves = device_.upload(std::vector<std::byte>(all_ * kernels::halves_bytes(case_.rows)));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve(library, recorder, {.rows = halved, .first = case_.first, .count = case_.count});
+            halve({library, recorder}, {.rows = halved, .first = case_.first, .count = case_.count});
         });
         REQUIRE(device_.download_bytes(operation_.halves) == device_.download_bytes(halved.halves));
     }
@@ -145,7 +145,7 @@ public:
         operation_.first = first;
         operation_.count = count;
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            fused_linear(library, recorder, operation_);
+            fused_linear({library, recorder}, operation_);
         });
         return device_.download_rows(operation_.output);
     }

@@ -90,16 +90,16 @@ public:
         const kernels::HeadsLinear all = operation(first, count);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             if (case_.qk_format == case_.v_format) {
-                heads_linear(library, recorder, all);
+                heads_linear({library, recorder}, all);
                 return;
             }
             kernels::HeadsLinear part = all;
             part.v.reset();
-            heads_linear(library, recorder, part);
+            heads_linear({library, recorder}, part);
             part = all;
             part.q.reset();
             part.k.reset();
-            heads_linear(library, recorder, part);
+            heads_linear({library, recorder}, part);
         });
         return result();
     }
@@ -108,15 +108,14 @@ public:
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             for (const auto& [matrix, output] :
                  {std::pair{q_, heads_.q}, std::pair{k_, heads_.k}, std::pair{v_, heads_.v}}) {
-                linear(library, recorder,
-                       {.weight = matrix.weight,
-                        .input = input_.rows,
-                        .output = output,
-                        .count = case_.count,
-                        .bias = matrix.bias,
-                        .norm = input_.norm});
+                linear({library, recorder}, {.weight = matrix.weight,
+                                             .input = input_.rows,
+                                             .output = output,
+                                             .count = case_.count,
+                                             .bias = matrix.bias,
+                                             .norm = input_.norm});
             }
-            rotary_store(library, recorder, heads_);
+            rotary_store({library, recorder}, heads_);
         });
         return result();
     }

@@ -78,20 +78,19 @@ public:
         for (uint32_t first = 0; first < tokens_; first += chunk) {
             const uint32_t count = std::min(chunk, tokens_ - first);
             device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                latent_store(library, recorder,
-                             {.rows = rows_of(infos, first, count),
-                              .q = q,
-                              .output = queries,
-                              .kv = kv,
-                              .norm = norm,
-                              .angles = angles,
-                              .cache = cache_,
-                              .tables = {tables_},
-                              .q_heads = shape_.q_heads,
-                              .unrotated = shape_.unrotated,
-                              .rotated = shape_.rotated,
-                              .pairs = shape_.pairs,
-                              .epsilon = latent_epsilon});
+                latent_store({library, recorder}, {.rows = rows_of(infos, first, count),
+                                                   .q = q,
+                                                   .output = queries,
+                                                   .kv = kv,
+                                                   .norm = norm,
+                                                   .angles = angles,
+                                                   .cache = cache_,
+                                                   .tables = {tables_},
+                                                   .q_heads = shape_.q_heads,
+                                                   .unrotated = shape_.unrotated,
+                                                   .rotated = shape_.rotated,
+                                                   .pairs = shape_.pairs,
+                                                   .epsilon = latent_epsilon});
             });
         }
         compare("query", device_.download_rows(queries), queries_, 1e-5);
@@ -128,9 +127,9 @@ private:
         if (!zeros.empty())
             operation.counters = device_.upload(zeros);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            attention(library, recorder, operation);
+            attention({library, recorder}, operation);
             if (attention_needs_merge(library.target(), operation)) {
-                attention_merge(library, recorder, operation);
+                attention_merge({library, recorder}, operation);
             }
         });
         if (!zeros.empty())
@@ -393,7 +392,7 @@ void check_product(kernels::PlanFamily family, kernels::Format format, ProductSh
         device.upload_rows(std::vector<float>(std::size_t{rows} * shape.heads * shape.output_dim, 7), rows,
                            shape.heads * shape.output_dim);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        heads_product(library, recorder,
+        heads_product({library, recorder},
                       {.weights = stack.device,
                        .input = {.rows = device.upload_rows(x, rows, shape.heads * input_dim),
                                  .head_dim = input_dim,

@@ -78,8 +78,9 @@ MambaResults run_mamba(std::mt19937& random, const MambaCase& layer,
         operation.dt = input(layer.dt, shape.heads);
         operation.output = device.upload_rows(std::vector<float>(std::size_t{rows} * shape.output_columns()),
                                               rows, shape.output_columns());
-        device.run(
-            [&](kernels::Library& library, vk::Recorder& recorder) { mamba2(library, recorder, operation); });
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            mamba2({library, recorder}, operation);
+        });
         if (rows > 0) {
             collect_outputs(batch, device.download_rows(operation.output), shape.output_columns(),
                             results.outputs);
@@ -202,7 +203,7 @@ TEST_CASE("mamba2 refuses shapes that do not fit and clamps numbers on the devic
                    .pending = floats(2 * mamba2_pending_bytes(shape)),
                    .slots = 2},
         .output = rows(shape.output_columns())};
-    device.run([&](kernels::Library& library, vk::Recorder& recorder) { mamba2(library, recorder, good); });
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) { mamba2({library, recorder}, good); });
     for (const vk::Range range : {good.states.states, good.states.pending, good.output.range})
         device.download_bytes(range); // checks the guard
 
@@ -210,7 +211,7 @@ TEST_CASE("mamba2 refuses shapes that do not fit and clamps numbers on the devic
         kernels::Mamba2 bad = good;
         change(bad);
         vk::Recorder recorder = std::move(vk::Recorder::create(device.library().device())).value();
-        mamba2(device.library(), recorder, bad);
+        mamba2({device.library(), recorder}, bad);
         return !recorder.finish().has_value();
     };
     CHECK_FALSE(refuses([](auto&) {}));
@@ -242,13 +243,12 @@ TEST_CASE("gated_rms_norm with the gate first agrees with the twin") {
             const std::vector<float> weight = random_floats(random, columns);
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gated_rms_norm(library, recorder,
-                               {.values = values,
-                                .gate = device.upload_rows(z, rows, columns),
-                                .weight = device.upload(weight),
-                                .head_dim = group_dim,
-                                .count = rows,
-                                .order = kernels::GatedNorm::gate_first});
+                gated_rms_norm({library, recorder}, {.values = values,
+                                                     .gate = device.upload_rows(z, rows, columns),
+                                                     .weight = device.upload(weight),
+                                                     .head_dim = group_dim,
+                                                     .count = rows,
+                                                     .order = kernels::GatedNorm::gate_first});
             });
             const std::vector<float> y = device.download_rows(values);
             for (std::size_t from = 0; from < y.size(); from += group_dim) {

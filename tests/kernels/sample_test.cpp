@@ -37,8 +37,8 @@ Answer sample(kernels::PlanFamily family, const std::vector<float>& logits, uint
                                         .slots = slots,
                                         .partials = partials,
                                         .results = results};
-        sample_partial(library, recorder, operation);
-        sample_finish(library, recorder, operation);
+        sample_partial({library, recorder}, operation);
+        sample_finish({library, recorder}, operation);
     });
     return {device.download<kernels::SampleResult>(results), device.download<uint32_t>(slots)};
 }

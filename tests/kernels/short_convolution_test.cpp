@@ -61,7 +61,7 @@ SequenceValues convolve(std::mt19937& random, const Filter& filter, const Weight
         operation.output =
             device.upload_rows(std::vector<float>(std::size_t{rows} * channels), rows, channels);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            short_convolution(library, recorder, operation);
+            short_convolution({library, recorder}, operation);
         });
         if (rows > 0)
             collect_outputs(batch, device.download_rows(operation.output), channels, outputs);
@@ -130,7 +130,7 @@ TEST_CASE("short_convolution refuses shapes that do not fit and clamps numbers o
         .weight = device.upload(std::vector<float>(4, 0.25F)),
         .ring = {.range = device.upload(std::vector<float>(2 * 16)), .slots = 2, .length = 16}};
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        short_convolution(library, recorder, good);
+        short_convolution({library, recorder}, good);
     });
     const std::vector<float> y = device.download_rows(good.output);
     CHECK(y[0] == 0);
@@ -140,7 +140,7 @@ TEST_CASE("short_convolution refuses shapes that do not fit and clamps numbers o
         kernels::ShortConvolution bad = good;
         change(bad);
         vk::Recorder recorder = std::move(vk::Recorder::create(device.library().device())).value();
-        short_convolution(device.library(), recorder, bad);
+        short_convolution({device.library(), recorder}, bad);
         return !recorder.finish().has_value();
     };
     CHECK_FALSE(refuses([](auto&) {}));

@@ -1,3 +1,6 @@
+#include "core/model/blocks/delta_net.hpp"
+#include "core/model/blocks/mamba2.hpp"
+#include "core/model/blocks/short_convolution.hpp"
 #include "core/model/rotary.hpp"
 #include "tests/model/config_case.hpp"
 #include "tests/model/model_case.hpp"
@@ -84,7 +87,7 @@ std::vector<bool> recurrent_layers(const model::Config& config) {
     std::vector<bool> recurrent;
     recurrent.reserve(config.layers.size());
     for (const model::LayerConfig& layer : config.layers)
-        recurrent.push_back(layer.delta_net() != nullptr);
+        recurrent.push_back(layer.mixer.get_if<model::DeltaNetConfig>() != nullptr);
     return recurrent;
 }
 
@@ -106,7 +109,7 @@ TEST_CASE("qwen35 has attention in every fourth layer, and gated delta nets of o
     CHECK(config->layers[3].attention()->output_gate);
     CHECK(config->cache_groups[0].rotary.dims == 4);
     CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
-    const model::DeltaNetConfig& net = *config->layers[0].delta_net();
+    const model::DeltaNetConfig& net = *config->layers[0].mixer.get_if<model::DeltaNetConfig>();
     CHECK(net.convolution_width == 4);
     CHECK(net.shape.key_heads == 2);
     CHECK(net.shape.value_heads == 4);
@@ -130,7 +133,7 @@ TEST_CASE("qwen35moe and qwen3next have delta nets, and experts of which one is 
         CHECK(config->experts.normalised);
         CHECK(config->experts.shared_feed_forward == 24);
         CHECK(config->experts.shared_row_gate);
-        const model::DeltaNetConfig& net = *config->layers[0].delta_net();
+        const model::DeltaNetConfig& net = *config->layers[0].mixer.get_if<model::DeltaNetConfig>();
         const bool is_grouped = architecture == RandomArchitecture::qwen3next;
         CHECK(net.fused_gates == is_grouped);
         CHECK_FALSE(net.fused_inputs);
@@ -152,7 +155,7 @@ TEST_CASE("lfm2 has attention in the layers with key/value heads, and short conv
     REQUIRE(config->layers[1].attention() != nullptr);
     CHECK(config->layers[1].attention()->kv_heads == 2);
     for (const std::size_t layer : {0, 2}) {
-        const auto& mixer = std::get<model::ShortConvolutionConfig>(config->layers[layer].mixer);
+        const auto& mixer = *config->layers[layer].mixer.get_if<model::ShortConvolutionConfig>();
         CHECK(mixer.channels == options.embedding);
         CHECK(mixer.width == 3);
     }
@@ -174,7 +177,7 @@ TEST_CASE("granitehybrid has attention in the layers with key/value heads, and M
     REQUIRE(config);
     REQUIRE(config->layers[1].attention() != nullptr);
     CHECK_FALSE(config->layers[1].attention()->rotates);
-    const auto& mamba = std::get<model::Mamba2Config>(config->layers[2].mixer);
+    const auto& mamba = *config->layers[2].mixer.get_if<model::Mamba2Config>();
     CHECK(mamba.shape.heads == 4);
     CHECK(mamba.shape.groups == 2);
     CHECK(mamba.shape.head_dim == 16);
@@ -199,7 +202,7 @@ TEST_CASE("a block of falcon-h1 is a layer of attention and one of Mamba 2 over 
     for (uint32_t block = 0; block < 3; ++block) {
         CHECK(config->layers[2 * block].attention() != nullptr);
         CHECK(config->layers[2 * block].feed_forward == 0);
-        const auto& mamba = std::get<model::Mamba2Config>(config->layers[2 * block + 1].mixer);
+        const auto& mamba = *config->layers[2 * block + 1].mixer.get_if<model::Mamba2Config>();
         CHECK(mamba.shape.heads == 4);
         CHECK(mamba.shares_norm);
         CHECK(mamba.has_output_norm);
@@ -209,7 +212,7 @@ TEST_CASE("a block of falcon-h1 is a layer of attention and one of Mamba 2 over 
     options.mamba_norm = false;
     config = config_of(random_model_writer(options));
     REQUIRE(config);
-    CHECK_FALSE(std::get<model::Mamba2Config>(config->layers[1].mixer).has_output_norm);
+    CHECK_FALSE(config->layers[1].mixer.get_if<model::Mamba2Config>()->has_output_norm);
 }
 
 TEST_CASE("mamba2 has Mamba 2 in every layer, and neither keys nor feed-forward blocks") {
@@ -221,7 +224,7 @@ TEST_CASE("mamba2 has Mamba 2 in every layer, and neither keys nor feed-forward 
     CHECK(config->is_recurrent());
     CHECK(config->context == options.context);
     for (const model::LayerConfig& layer : config->layers) {
-        const auto& mamba = std::get<model::Mamba2Config>(layer.mixer);
+        const auto& mamba = *layer.mixer.get_if<model::Mamba2Config>();
         CHECK(mamba.shape.heads == 4);
         CHECK(mamba.shape.groups == 2);
         CHECK(mamba.shape.head_dim == 16);
@@ -244,7 +247,7 @@ TEST_CASE("nemotron_h has one block in each layer") {
     const auto config = config_of(options);
     REQUIRE(config);
     for (const uint32_t layer : {0U, 3U}) {
-        CHECK(std::holds_alternative<model::Mamba2Config>(config->layers[layer].mixer));
+        CHECK(config->layers[layer].mixer.get_if<model::Mamba2Config>() != nullptr);
         CHECK(config->layers[layer].feed_forward == 0);
         CHECK_FALSE(config->has_experts(layer));
     }
@@ -254,7 +257,7 @@ TEST_CASE("nemotron_h has one block in each layer") {
         CHECK_FALSE(config->has_experts(layer));
     }
     for (const uint32_t layer : {2U, 5U}) {
-        CHECK(std::holds_alternative<model::NoMixer>(config->layers[layer].mixer));
+        CHECK(config->layers[layer].mixer.empty());
         CHECK(config->has_experts(layer));
     }
     CHECK_FALSE(config->experts.gated);

@@ -1,4 +1,5 @@
 #include "core/engine/device/device_model.hpp"
+#include "core/engine/device/memory_plan.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
@@ -26,10 +27,10 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     auto file = gguf::File::parse(bytes, "test model");
     REQUIRE(file);
     auto library = std::make_unique<kernels::Library>(device, kernels::LibraryOptions{.family = family});
-    const auto blueprint = model::plan_model(*file, library->target());
+    auto blueprint = model::plan_model(*file, library->target());
     REQUIRE(blueprint);
-    const auto plan = engine::plan_device("test model", blueprint->config, library->target(),
-                                          {.batch_rows_max = 16}, blueprint->weight_bytes, device.memory());
+    const auto plan =
+        engine::plan_load(*file, *blueprint, library->target(), {.batch_rows_max = 16}, device.memory());
     REQUIRE(plan);
     auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan, {});
     REQUIRE(model);

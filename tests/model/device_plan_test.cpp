@@ -1,5 +1,7 @@
 #include "core/base/bytes.hpp"
 #include "core/engine/device/device_plan.hpp"
+#include "core/model/blocks/delta_net.hpp"
+#include "core/model/blocks/mamba2.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -26,13 +28,21 @@ model::Config config() {
 
 constexpr uint64_t page_bytes = 64 * kibibyte;
 
+/// Scratch memory that grows with rows and context, up to partial results of attention that take 64 MiB.
+Result<model::ArenaSizes> arena_sizes(const model::WorkspaceOptions& options) {
+    const uint64_t rows = options.batch_rows_max;
+    return model::ArenaSizes{.bytes = rows * 8 * kibibyte +
+                                      std::min(rows * options.context_tokens * 4, 64 * mebibyte),
+                             .padded = {}};
+}
+
 Result<engine::DevicePlan> plan(const DeviceSizes& sizes, uint64_t free_bytes,
                                 uint64_t weight_bytes = 100 * mebibyte,
                                 vk::DeviceType type = vk::DeviceType::discrete) {
     kernels::PlanTarget target;
     target.profile.type = type;
     return engine::plan_device("m.gguf", config(), target, sizes, weight_bytes,
-                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes}, arena_sizes);
 }
 
 } // namespace
@@ -59,7 +69,7 @@ TEST_CASE("an encoder's step takes many texts, and a context that the user asks 
         kernels::PlanTarget target;
         target.profile.type = type;
         return engine::plan_device("m.gguf", encoder, target, sizes, 100 * mebibyte,
-                                   {.free_bytes = 8 * gibibyte, .total_bytes = 8 * gibibyte})
+                                   {.free_bytes = 8 * gibibyte, .total_bytes = 8 * gibibyte}, arena_sizes)
             ->limits;
     };
     CHECK(limits(512, {}).batch_rows_max == 2048);
@@ -182,7 +192,7 @@ TEST_CASE("keys and values become Q8_0 only if the context needs it") {
         model::Config shape = config();
         shape.context = 131072;
         return engine::plan_device("m.gguf", shape, {}, {.adapts_cache_formats = true}, 0,
-                                   {.free_bytes = free_bytes, .total_bytes = free_bytes});
+                                   {.free_bytes = free_bytes, .total_bytes = free_bytes}, arena_sizes);
     };
     const auto cut = long_context(256 * mebibyte);
     CHECK(formats(cut) == f16);
@@ -209,7 +219,7 @@ model::Config gemma3_4b() {
     shape.context = 131072;
     shape.cache_groups.push_back({.window_tokens = 1024, .rotary = {}});
     for (uint32_t layer = 5; layer < 34; layer += 6)
-        std::get<model::AttentionConfig>(shape.layers[layer].mixer).group = 0;
+        shape.layers[layer].attention()->group = 0;
     return shape;
 }
 
@@ -217,7 +227,7 @@ Result<engine::DevicePlan> plan_gemma3(const DeviceSizes& sizes) {
     kernels::PlanTarget target;
     target.profile.type = vk::DeviceType::discrete;
     return engine::plan_device("m.gguf", gemma3_4b(), target, sizes, 0,
-                               {.free_bytes = 64 * gibibyte, .total_bytes = 64 * gibibyte});
+                               {.free_bytes = 64 * gibibyte, .total_bytes = 64 * gibibyte}, arena_sizes);
 }
 
 constexpr uint64_t layer_page_bytes = 128 * kibibyte;
@@ -259,7 +269,7 @@ Result<engine::DevicePlan> plan_qwen35(const DeviceSizes& sizes, uint64_t free_b
     kernels::PlanTarget target;
     target.profile.type = vk::DeviceType::discrete;
     return engine::plan_device("m.gguf", qwen35_08b(), target, sizes, 0,
-                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes}, arena_sizes);
 }
 
 // 1 MiB of state, a ring of 16 inputs of 6144 channels, two halves of 9 pending rows of 2048 + 2048 + 16
@@ -362,7 +372,7 @@ Result<engine::DevicePlan> plan_long(const model::Config& shape, uint64_t free_b
     kernels::PlanTarget target;
     target.profile.type = vk::DeviceType::discrete;
     return engine::plan_device("m.gguf", shape, target, sizes, 0,
-                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes}, arena_sizes);
 }
 
 } // namespace

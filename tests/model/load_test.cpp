@@ -1,7 +1,6 @@
 #include "core/model/kernel_scope.hpp"
 #include "core/model/model.hpp"
-#include "core/model/tuned_shapes.hpp"
-#include "core/model/weight_reads.hpp"
+#include "core/model/plan.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
@@ -32,6 +31,26 @@ Result<model::Blueprint> plan(const Bytes& bytes) {
     if (!file)
         FAIL(file.error().message);
     return model::plan_model(*file, target());
+}
+
+/// Of a planned model.
+model::WeightReads reads_of(const model::Blueprint& blueprint) {
+    const kernels::PlanTarget planned = target();
+    const auto reads = model::weight_reads(model::DryModel(blueprint, planned));
+    if (!reads)
+        FAIL(reads.error().message);
+    return *reads;
+}
+
+std::vector<std::string> tuned_names(const model::Blueprint& blueprint, const kernels::PlanTarget& planned) {
+    const auto shapes = model::tuned_shapes(model::DryModel(blueprint, planned));
+    if (!shapes)
+        FAIL(shapes.error().message);
+    std::vector<std::string> names;
+    for (const kernels::TunedShape& shape : *shapes)
+        names.push_back(describe(shape));
+    std::ranges::sort(names);
+    return names;
 }
 
 Error error_of(const Bytes& bytes) {
@@ -227,7 +246,7 @@ TEST_CASE("a step reads all weights but the embedding table, unless it is the he
         const auto blueprint = plan(random_model(options));
         REQUIRE(blueprint);
         const uint64_t table_bytes = uint64_t{304} * 64 * 4;
-        CHECK(model::weight_reads(*blueprint).bytes(7) ==
+        CHECK(reads_of(*blueprint).bytes(7) ==
               blueprint->weight_bytes - (head == HeadKind::tied ? 0 : table_bytes));
     }
 }
@@ -245,7 +264,7 @@ TEST_CASE("a prompt row is multiplied by the matrices of the layers, not by the 
                 weights += uint64_t{tensor.rows} * tensor.columns;
         }
         REQUIRE(weights > 0);
-        CHECK(model::weight_reads(*blueprint).row_weights == weights);
+        CHECK(reads_of(*blueprint).row_weights == weights);
     }
 }
 
@@ -268,28 +287,20 @@ TEST_CASE("the shapes to tune are the distinct shapes of the dispatches") {
     gpu.profile.shared_bytes = 32768;
     const auto blueprint = model::plan_model(*file, gpu);
     REQUIRE(blueprint);
-    std::vector<std::string> names;
-    for (const kernels::TunedShape& shape : model::tuned_shapes(*blueprint, gpu))
-        names.push_back(describe(shape));
-    std::ranges::sort(names);
+    std::vector<std::string> names = tuned_names(*blueprint, gpu);
     CHECK(names == std::vector<std::string>{
                        "attention, heads of 64, 4 to 2", "attention_decode, heads of 64, 4 to 2",
                        "fused_linear q8_0 256 x 256", // attn_output
                        "fused_linear q8_0 256 x 512", // ffn_down
                        "gated_linear q8_0 512 x 256", // ffn_gate and ffn_up
-                       "linear q8_0 256 x 256",       // attn_output without a next norm
-                       "linear q8_0 256 x 512",
-                       "linear q8_0 320 x 256", // head
-                       "linear q8_0 512 x 256", // attn_q, attn_k and attn_v
+                       "linear q8_0 256 x 512",       // the last ffn_down, whose sum no block's norm follows
+                       "linear q8_0 320 x 256",       // head
+                       "linear q8_0 512 x 256",       // attn_q, attn_k and attn_v
                    });
     // heads_linear has no candidates.
     gpu.profile.large_push_constants = true;
     std::erase(names, "linear q8_0 512 x 256");
-    std::vector<std::string> fused;
-    for (const kernels::TunedShape& shape : model::tuned_shapes(*blueprint, gpu))
-        fused.push_back(describe(shape));
-    std::ranges::sort(fused);
-    CHECK(fused == names);
+    CHECK(tuned_names(*blueprint, gpu) == names);
 }
 
 TEST_CASE("a table of inputs of each layer is neither multiplied nor tuned") {
@@ -308,7 +319,7 @@ TEST_CASE("a table of inputs of each layer is neither multiplied nor tuned") {
             weights += uint64_t{tensor.rows} * tensor.columns;
     }
     REQUIRE(table_rows > 0);
-    CHECK(model::weight_reads(*blueprint).row_weights == weights);
+    CHECK(reads_of(*blueprint).row_weights == weights);
 }
 
 TEST_CASE("a row of a mixture reads the experts that it chooses") {
@@ -320,7 +331,7 @@ TEST_CASE("a row of a mixture reads the experts that it chooses") {
     for (const model::PlannedTensor& tensor : blueprint->tensors)
         expert_bytes += tensor.role == model::TensorRole::stack ? tensor.device_bytes() : 0;
     REQUIRE(expert_bytes > 0);
-    const model::WeightReads reads = model::weight_reads(*blueprint);
+    const model::WeightReads reads = reads_of(*blueprint);
     CHECK(reads.expert_bytes == expert_bytes / 5 * 2);
     CHECK(reads.bytes(1) == reads.shared_bytes + reads.expert_bytes);
     CHECK_FALSE(reads.bytes(2));

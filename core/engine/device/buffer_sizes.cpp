@@ -20,16 +20,14 @@ std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const 
     if (const model::AttentionConfig* attention = layer.attention()) {
         if (attention->keys_of)
             return {};
-        const uint32_t pages = limits.groups[attention->group].page_count;
-        const auto bytes = [&](kernels::CacheFormat format) {
-            return kernels::layer_cache_bytes(format, pages, attention->kv_heads, attention->head_dim);
-        };
+        const model::CacheBytes bytes = model::cache_bytes(
+            model::layer_cache(*attention, formats, limits.groups[attention->group].page_count));
         if (attention->latent)
-            return {bytes(formats.keys)};
-        return {bytes(formats.keys), bytes(formats.values)};
+            return {bytes.keys};
+        return {bytes.keys, bytes.values};
     }
     std::vector<uint64_t> parts;
-    for (const model::StatePart& part : model::state_parts(layer))
+    for (const model::StatePart& part : layer.mixer.parts())
         parts.push_back(limits.state_slots * part.slot_bytes);
     return parts;
 }

@@ -21,7 +21,7 @@ struct StepBytes {
 StepBytes step_bytes(const model::Config& config, const Limits& limits);
 
 /// Returns the sizes of the buffers for a layer's state: those of keys and values, or of
-/// model::state_parts(); none if the layer reads another layer's buffers.
+/// model::MixerConfig::parts(); none if the layer reads another layer's buffers.
 std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const Limits& limits,
                                          kernels::CacheFormats formats);
 

@@ -259,7 +259,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
                                                            {.matrix_part_bytes = options.matrix_part_bytes,
                                                             .has_draft_head = options.sizes.has_draft_head}));
     ETNA_TRY(DevicePlan plan, plan_load(file, blueprint, library->target(), options.sizes, device.memory()));
-    plan.weight_reads = model::weight_reads(blueprint);
+    ETNA_TRY(plan.weight_reads, model::weight_reads(model::DryModel(blueprint, library->target())));
     if (options.planned)
         options.planned(plan, plan_memory(blueprint, library->target(), plan));
 

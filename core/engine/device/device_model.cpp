@@ -65,36 +65,33 @@ Result<vk::Buffer> DeviceModel::create_buffer(uint32_t layer, std::string_view w
 
 Status DeviceModel::create_cache(const model::AttentionConfig& attention, uint32_t layer,
                                  kernels::CacheFormats formats) {
-    const std::vector<uint64_t> bytes = layer_buffer_bytes(model_.config().layers[layer], limits_, formats);
+    kernels::LayerCache cache =
+        model::layer_cache(attention, formats, limits_.groups[attention.group].page_count);
+    const model::CacheBytes bytes = model::cache_bytes(cache);
     LayerBuffers buffers;
-    ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes[0]));
+    ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes.keys));
+    cache.keys = buffers.keys.range();
     if (!attention.latent) {
-        ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes[1]));
+        ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes.values));
+        cache.values = buffers.values.range();
     }
-    states_.emplace_back(
-        kernels::LayerCache{.formats = formats,
-                            .kv_heads = attention.kv_heads,
-                            .head_dim = attention.head_dim,
-                            .pages = limits_.groups[attention.group].page_count,
-                            .keys = buffers.keys.range(),
-                            .values = attention.latent ? vk::Range{} : buffers.values.range(),
-                            .latent_dim = attention.latent_dim()});
+    states_.push_back({.cache = cache});
     buffers_.push_back(std::move(buffers));
     return {};
 }
 
 Status DeviceModel::create_slots(uint32_t layer) {
     const model::LayerConfig& config = model_.config().layers[layer];
-    const std::vector<model::StatePart> parts = model::state_parts(config);
+    const std::vector<model::StatePart> parts = config.mixer.parts();
     const std::vector<uint64_t> bytes = layer_buffer_bytes(config, limits_, {});
     LayerBuffers buffers;
-    std::vector<vk::Range> ranges;
+    model::LayerState state{.slots = limits_.state_slots};
     for (std::size_t i = 0; i < parts.size(); ++i) {
         ETNA_TRY(vk::Buffer buffer, create_buffer(layer, parts[i].name, bytes[i]));
-        ranges.push_back(buffer.range());
+        state.parts.push_back(buffer.range());
         buffers.states.push_back(std::move(buffer));
     }
-    states_.push_back(model::slot_state(config, ranges, limits_.state_slots));
+    states_.push_back(std::move(state));
     buffers_.push_back(std::move(buffers));
     return {};
 }
@@ -106,7 +103,7 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
             const model::AttentionConfig* attention = layers[i].attention();
             if (attention == nullptr || attention->keys_of || attention->group != copy.group)
                 continue;
-            const auto& cache = std::get<kernels::LayerCache>(states_[i]);
+            const kernels::LayerCache& cache = states_[i].cache;
             const auto copy_page = [&](const vk::Buffer& buffer, kernels::CacheFormat format) {
                 const uint64_t bytes = kernels::layer_cache_bytes(format, 1, cache.kv_heads, cache.head_dim);
                 recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
@@ -122,7 +119,7 @@ void DeviceModel::copy_states(vk::Recorder& recorder, const Batch& batch) const 
     if (batch.state_copies.empty())
         return;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-        const std::vector<model::StatePart> parts = model::state_parts(model_.config().layers[i]);
+        const std::vector<model::StatePart> parts = model_.config().layers[i].mixer.parts();
         for (std::size_t k = 0; k < parts.size(); ++k) {
             if (!parts[k].is_copied)
                 continue;
@@ -176,8 +173,9 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     recorder.copy(transfer.upload, 0, input_buffer_, 0, shape_.input_bytes);
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
-    const model::Recording recording{.library = *library_,
-                                     .recorder = recorder,
+    model::Arena arena = workspace_.arena();
+    const model::Recording recording{.launcher = {*library_, recorder},
+                                     .arena = arena,
                                      .activations = workspace_.activations(),
                                      .states = states_,
                                      .step = shape_.step};
@@ -185,6 +183,8 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     copy_values(recorder, transfer);
     if (shape_.runs_draft_head)
         model_.record_drafts(recording);
+    if (arena.is_exceeded())
+        return Error{ErrorKind::internal, "a step needs more scratch memory than was planned"};
     return recorder.finish();
 }
 

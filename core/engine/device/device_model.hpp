@@ -68,7 +68,7 @@ private:
     struct LayerBuffers {
         vk::Buffer keys;                ///< of attention
         vk::Buffer values;              ///< of attention
-        std::vector<vk::Buffer> states; ///< of a recurrent layer, in the order of model::state_parts()
+        std::vector<vk::Buffer> states; ///< of a recurrent layer, in the order of model::MixerConfig::parts()
     };
 
     DeviceModel(std::shared_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,

@@ -135,7 +135,7 @@ struct StateSizes {
     [[nodiscard]] static StateSizes of(const model::Config& config, const kernels::PlanTarget& target) {
         StateSizes sizes;
         for (const model::LayerConfig& layer : config.layers) {
-            for (const model::StatePart& part : model::state_parts(layer)) {
+            for (const model::StatePart& part : layer.mixer.parts()) {
                 sizes.slot_bytes += part.slot_bytes;
                 sizes.slots_max = std::min(sizes.slots_max, (layer_bytes_max(target) - 1) / part.slot_bytes);
             }
@@ -388,7 +388,8 @@ namespace {
 /// plan_device() with the cache formats of `sizes`.
 Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config& config,
                                      const kernels::PlanTarget& target, const DeviceSizes& sizes,
-                                     uint64_t weight_bytes, const vk::MemoryState& memory) {
+                                     uint64_t weight_bytes, const vk::MemoryState& memory,
+                                     const SizeArena& size_arena) {
     ETNA_CHECK(check_sizes(name, sizes));
     DevicePlan plan;
     plan.weight_bytes = weight_bytes;
@@ -396,21 +397,23 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
     plan.model_context_tokens = config.context;
     plan.cache_formats = sizes.cache_formats;
     plan.limits = limits_for(config, target, sizes);
-    plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
-                      .output_rows_max = plan.limits.output_rows_max,
-                      .context_tokens = plan.limits.context_tokens,
-                      .slots = plan.limits.slots,
-                      .cache_formats = plan.cache_formats};
+    plan.workspace.options = {.batch_rows_max = plan.limits.batch_rows_max,
+                              .output_rows_max = plan.limits.output_rows_max,
+                              .context_tokens = plan.limits.context_tokens,
+                              .slots = plan.limits.slots,
+                              .cache_formats = plan.cache_formats};
     Budget budget{.free_bytes = memory.free_bytes, .weight_bytes = weight_bytes};
     // Sized for the longest context that may be chosen: a shorter one takes less.
-    const auto size_workspace = [&](uint32_t context_tokens) {
-        plan.limits.context_tokens = plan.workspace.context_tokens = context_tokens;
+    const auto size_workspace = [&](uint32_t context_tokens) -> Status {
+        plan.limits.context_tokens = plan.workspace.options.context_tokens = context_tokens;
+        ETNA_TRY(plan.workspace.arena, size_arena(plan.workspace.options));
         budget.workspace_bytes = plan.workspace_bytes = working_bytes(config, target, plan);
+        return {};
     };
-    size_workspace(plan.limits.context_tokens);
+    ETNA_CHECK(size_workspace(plan.limits.context_tokens));
     while (!budget.fits_model() && sizes.context_tokens == 0 &&
            plan.limits.context_tokens > short_context_tokens)
-        size_workspace(std::max(plan.limits.context_tokens / 2, short_context_tokens));
+        ETNA_CHECK(size_workspace(std::max(plan.limits.context_tokens / 2, short_context_tokens)));
     if (!budget.fits_model())
         return no_room_for_model(name, target, budget);
     plan.reserve_bytes = budget.margin();
@@ -429,7 +432,7 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
              .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages)),
              .reach = config.cache_groups[i].reach});
     }
-    size_workspace(plan.limits.context_tokens);
+    ETNA_CHECK(size_workspace(plan.limits.context_tokens));
     const StateBytes chosen = StateBytes::of(config, plan);
     plan.cache_bytes = chosen.cache;
     plan.state_bytes = chosen.states;
@@ -440,8 +443,9 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
 
 Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
                                const kernels::PlanTarget& target, const DeviceSizes& sizes,
-                               uint64_t weight_bytes, const vk::MemoryState& memory) {
-    auto plain = plan_with_formats(name, config, target, sizes, weight_bytes, memory);
+                               uint64_t weight_bytes, const vk::MemoryState& memory,
+                               const SizeArena& size_arena) {
+    auto plain = plan_with_formats(name, config, target, sizes, weight_bytes, memory, size_arena);
     const uint32_t wanted_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
     const auto is_whole = [&](const Result<DevicePlan>& plan) {
         return plan && plan->limits.context_tokens >= wanted_tokens;
@@ -452,7 +456,7 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
         return plain;
     DeviceSizes compact_sizes = sizes;
     compact_sizes.cache_formats = {.keys = kernels::CacheFormat::q8_0, .values = kernels::CacheFormat::q8_0};
-    auto compact = plan_with_formats(name, config, target, compact_sizes, weight_bytes, memory);
+    auto compact = plan_with_formats(name, config, target, compact_sizes, weight_bytes, memory, size_arena);
     if (!compact || (plain && compact->limits.context_tokens <= plain->limits.context_tokens))
         return plain;
     const bool is_long_enough = plain && plain->limits.context_tokens >= short_context_tokens;

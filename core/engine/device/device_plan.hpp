@@ -6,11 +6,12 @@
 #include "core/kernels/library.hpp"
 #include "core/model/config.hpp"
 #include "core/model/expert_placement.hpp"
-#include "core/model/weight_reads.hpp"
+#include "core/model/plan.hpp"
 #include "core/model/workspace.hpp"
 #include "core/vk/device.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -59,17 +60,21 @@ struct DevicePlan {
     uint32_t model_context_tokens = 0;
     kernels::CacheFormats cache_formats = {};
     Limits limits; ///< context_tokens, sequences_max, state_slots and groups hold the chosen values
-    model::WorkspaceOptions workspace;
+    model::WorkspacePlan workspace;
 };
+
+/// The scratch memory of a model's steps: model::arena_sizes().
+using SizeArena = std::function<Result<model::ArenaSizes>(const model::WorkspaceOptions& options)>;
 
 /// Part of a device's free memory that is left for the driver and for other programs.
 uint64_t reserve_bytes(uint64_t free_bytes);
 
 /// Fits a model into the free memory of a device, minus a margin. Pure. `name` identifies the model in
 /// errors. Errors: out_of_memory (with the bytes needed and free), invalid_argument (a size contradicts
-/// another).
+/// another), those of `size_arena`.
 Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
                                const kernels::PlanTarget& target, const DeviceSizes& sizes,
-                               uint64_t weight_bytes, const vk::MemoryState& memory);
+                               uint64_t weight_bytes, const vk::MemoryState& memory,
+                               const SizeArena& size_arena);
 
 } // namespace etna::engine

@@ -1,14 +1,17 @@
 #include "core/engine/device/memory_plan.hpp"
 
 #include "core/engine/device/buffer_sizes.hpp"
+#include "core/model/dry_model.hpp"
 #include "core/vk/buffer.hpp"
 #include "core/vk/sub_allocator.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -144,12 +147,36 @@ Status check_host_memory(const gguf::File& file, const model::HostExperts& exper
                  .hint = "choose a smaller quantisation of the model, or close other programs"};
 }
 
+/// model::arena_sizes() of one model, each found once.
+class ArenaPlanner {
+public:
+    /// Borrows both.
+    ArenaPlanner(const model::Blueprint& blueprint, const kernels::PlanTarget& target)
+        : model_(blueprint, target) {}
+
+    Result<model::ArenaSizes> sizes(const model::WorkspaceOptions& options) {
+        const auto found = std::ranges::find(found_, options, &Found::first);
+        if (found != found_.end())
+            return found->second;
+        ETNA_TRY(const model::ArenaSizes sizes, model::arena_sizes(model_, options));
+        found_.emplace_back(options, sizes);
+        return sizes;
+    }
+
+private:
+    using Found = std::pair<model::WorkspaceOptions, model::ArenaSizes>;
+    model::DryModel model_;
+    std::vector<Found> found_;
+};
+
 /// plan_load() without DeviceSizes::memory_bytes_max and context_tokens_min.
 Result<DevicePlan> plan_free_memory(const gguf::File& file, model::Blueprint& blueprint,
                                     const kernels::PlanTarget& target, const DeviceSizes& sizes,
                                     const vk::MemoryState& memory) {
+    auto arena = std::make_unique<ArenaPlanner>(blueprint, target);
     const auto plan_with = [&](uint64_t weight_bytes) {
-        return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory);
+        return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory,
+                           [&](const model::WorkspaceOptions& options) { return arena->sizes(options); });
     };
     const auto plan_placed = [&](uint32_t layers) -> Result<DevicePlan> {
         model::place_experts(blueprint, layers);
@@ -165,6 +192,7 @@ Result<DevicePlan> plan_free_memory(const gguf::File& file, model::Blueprint& bl
         model::BlueprintOptions options = blueprint.options;
         options.has_draft_head = false;
         ETNA_TRY(blueprint, model::plan_model(file, target, options));
+        arena = std::make_unique<ArenaPlanner>(blueprint, target);
         plan = plan_placed(sizes.host_expert_layers.value_or(0));
     }
     if (!is_out_of_memory(plan))

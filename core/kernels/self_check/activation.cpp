@@ -48,7 +48,7 @@ void pose_gate(Trial& trial, Gate kind, float gate_size, float up_size) {
         expected.push_back(activated(kind, gate[i], up[i]));
     }
     const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
-    gate_multiply(trial.library(), trial.recorder(),
+    gate_multiply({trial.library(), trial.recorder()},
                   {.gate = gates,
                    .up = trial.put_rows(up, activation_rows, activation_columns),
                    .count = activation_rows,
@@ -68,7 +68,7 @@ void pose_gate_halves(Trial& trial) {
         expected.push_back(activated(Gate::silu, gate[i], up[i]));
     Activations gates = trial.put_rows(gate, rows, columns);
     gates.halves = trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / 4, 0xCDCDCDCD));
-    gate_multiply(trial.library(), trial.recorder(),
+    gate_multiply({trial.library(), trial.recorder()},
                   {.gate = gates, .up = trial.put_rows(up, rows, columns), .count = rows, .halves = true});
     trial.expect_rows(gates, 0, expected);
     expect_blocks(trial, gates.halves, expected);
@@ -90,7 +90,7 @@ void pose_row_gate(Trial& trial) {
                                    4 * rounding * std::abs(y)});
     }
     const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
-    gate_multiply(trial.library(), trial.recorder(),
+    gate_multiply({trial.library(), trial.recorder()},
                   {.gate = gates,
                    .up = trial.put_rows(up, activation_rows, activation_columns),
                    .count = activation_rows,
@@ -115,7 +115,7 @@ void pose_biases(Trial& trial) {
         expected.push_back(one);
     }
     const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
-    gate_multiply(trial.library(), trial.recorder(),
+    gate_multiply({trial.library(), trial.recorder()},
                   {.gate = gates,
                    .up = trial.put_rows(up, activation_rows, activation_columns),
                    .count = activation_rows,
@@ -132,7 +132,8 @@ void pose_scale(Trial& trial) {
     Noise noise(17);
     const std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);
     const Activations values = trial.put_rows(x, activation_rows, activation_columns);
-    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .scale = scale});
+    soft_cap({trial.library(), trial.recorder()},
+             {.values = values, .count = activation_rows, .scale = scale});
     std::vector<Bounded> expected;
     expected.reserve(x.size());
     for (const float one : x)
@@ -163,7 +164,7 @@ void pose_soft_cap(Trial& trial, const KernelUse&) {
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] *= i % 5 == 0 ? 1000.0F : 8.0F;
     const Activations values = trial.put_rows(x, activation_rows, activation_columns);
-    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .cap = cap});
+    soft_cap({trial.library(), trial.recorder()}, {.values = values, .count = activation_rows, .cap = cap});
     std::vector<Bounded> expected;
     expected.reserve(x.size());
     for (const float one : x) // 1 - exp(-2 |x| / cap) is accurate to a few ulps of 1

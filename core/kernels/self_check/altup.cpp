@@ -40,7 +40,7 @@ public:
     }
 
     void pose_predict(Trial& trial) {
-        altup_predict(trial.library(), trial.recorder(), operation_);
+        altup_predict({trial.library(), trial.recorder()}, operation_);
         expect(trial, [&](uint32_t row, uint32_t stream, uint32_t k) {
             double sum = stream_at(row, stream, k);
             double size = std::abs(sum);
@@ -55,7 +55,7 @@ public:
     void pose_correct(Trial& trial) {
         const std::vector<float> scale = numbers(1);
         const Activations output = trial.put_unset(altup_rows, altup_columns);
-        altup_correct(trial.library(), trial.recorder(), operation_, trial.put(scale), output);
+        altup_correct({trial.library(), trial.recorder()}, operation_, trial.put(scale), output);
         const auto corrected = [&](uint32_t row, uint32_t stream, uint32_t k) {
             const double before = before_[row * altup_columns + k];
             const double difference = stream_at(row, 0, k) - before;
@@ -141,7 +141,7 @@ void pose_match_rms(Trial& trial, const KernelUse&) {
     const std::vector<float> target = noise.numbers(count);
     const std::vector<float> before = noise.numbers(count);
     const Activations output = trial.put_rows(before, altup_rows, altup_columns);
-    match_rms(trial.library(), trial.recorder(),
+    match_rms({trial.library(), trial.recorder()},
               {.input = trial.put_rows(x, altup_rows, altup_columns),
                .target = trial.put_rows(target, altup_rows, altup_columns),
                .output = output,
@@ -169,7 +169,7 @@ void pose_statistical_top_k(Trial& trial, const KernelUse&) {
     for (float& one : x)
         one += 0.5F;
     const Activations values = trial.put_rows(x, altup_rows, altup_columns);
-    statistical_top_k(trial.library(), trial.recorder(),
+    statistical_top_k({trial.library(), trial.recorder()},
                       {.values = values, .first = 1, .count = altup_rows - 1, .deviations = deviations});
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < altup_rows; ++row) {

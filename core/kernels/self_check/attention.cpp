@@ -201,7 +201,7 @@ void pose_whole(Trial& trial, const AttentionShape& heads, std::vector<KeyRange>
     setup.operation.path = RowPath::prefill;
     setup.is_rounded =
         attention_plan(trial.library().target(), heads, RowPath::prefill).kernel == AttentionKernel::prompt;
-    attention(trial.library(), trial.recorder(), setup.operation);
+    attention({trial.library(), trial.recorder()}, setup.operation);
     expect_output(trial, setup);
 }
 
@@ -224,7 +224,7 @@ void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange
         operation.output.halves =
             trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
     }
-    attention(trial.library(), trial.recorder(), operation);
+    attention({trial.library(), trial.recorder()}, operation);
     expect_output(trial, setup);
     trial.expect_words(operation.counters, zeros);
 }
@@ -256,7 +256,7 @@ void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
     Setup setup = set_up(trial, heads, {{0, split_tokens + 41}}, with_sinks);
     const uint64_t bytes = attention_partial_bytes(target, heads, 1, setup.operation.attend_max);
     setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
-    attention(trial.library(), trial.recorder(), setup.operation);
+    attention({trial.library(), trial.recorder()}, setup.operation);
     std::vector<Softmax> exact;
     for (uint32_t head = 0; head < q_heads; ++head) {
         exact.push_back(softmax_over(setup.problem(0, head, 0), 0, split_tokens));
@@ -351,7 +351,7 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
         partials.push_back(2 + noise.number());
     }
     const Activations output = trial.put_unset(rows, width);
-    attention_merge(trial.library(), trial.recorder(),
+    attention_merge({trial.library(), trial.recorder()},
                     {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
                      .q = trial.put_unset(rows, width),
                      .output = output,

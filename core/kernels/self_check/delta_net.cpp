@@ -139,7 +139,7 @@ void pose_delta_net(Trial& trial, const KernelUse&) {
                                            .flags = pending_parity}};
     for (const SequenceInfo& step : steps) {
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = row_count};
-        delta_net(trial.library(), trial.recorder(), operation);
+        delta_net({trial.library(), trial.recorder()}, operation);
     }
     expect_delta(trial, inputs, operation.output, operation.states.states);
 }
@@ -176,7 +176,7 @@ void pose_convolution(Trial& trial, ConvolutionKind kind) {
                                 .accepted = 0,
                                 .flags = commit_rows};
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = rows};
-        short_convolution(trial.library(), trial.recorder(), operation);
+        short_convolution({trial.library(), trial.recorder()}, operation);
     }
     const auto part = [&](uint32_t row, uint32_t which, uint32_t c) -> double {
         return x[std::size_t{row} * columns + std::size_t{which} * channels + c];
@@ -218,14 +218,13 @@ void pose_norm(Trial& trial, GatedNorm order) {
     const bool gate_first = order == GatedNorm::gate_first;
     const std::vector<float> weight = noise.numbers(gate_first ? heads * norm_dim : norm_dim);
     const Activations values = trial.put_rows(x, rows, heads * norm_dim);
-    gated_rms_norm(trial.library(), trial.recorder(),
-                   {.values = values,
-                    .gate = trial.put_rows(z, rows, heads * norm_dim),
-                    .weight = trial.put(weight),
-                    .head_dim = norm_dim,
-                    .count = rows,
-                    .epsilon = epsilon,
-                    .order = order});
+    gated_rms_norm({trial.library(), trial.recorder()}, {.values = values,
+                                                         .gate = trial.put_rows(z, rows, heads * norm_dim),
+                                                         .weight = trial.put(weight),
+                                                         .head_dim = norm_dim,
+                                                         .count = rows,
+                                                         .epsilon = epsilon,
+                                                         .order = order});
     std::vector<Bounded> expected;
     for (std::size_t from = 0; from < x.size(); from += norm_dim) {
         const auto gate = [&](std::size_t i) { return z[i] * sigmoid(z[i]); };

@@ -26,7 +26,7 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     const std::vector<float> constant = noise.numbers(columns);
     const std::vector<float> embeddings = noise.numbers(uint64_t{2} * columns);
     const Activations output = trial.put_unset(rows, columns);
-    embed(trial.library(), trial.recorder(),
+    embed({trial.library(), trial.recorder()},
           {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
            .slots = trial.put(std::vector<uint32_t>{5, 13}),
            .embeddings = trial.put(embeddings),
@@ -34,7 +34,7 @@ void pose_embed(Trial& trial, const KernelUse& use) {
            .output = output,
            .scale = 0.5F});
     const Activations with_positions = trial.put_unset(1, columns);
-    embed(trial.library(), trial.recorder(),
+    embed({trial.library(), trial.recorder()},
           {.rows = {.infos = trial.put(std::vector<RowInfo>{{.input = 3, .position = 1}}),
                     .first = 0,
                     .count = 1},

@@ -100,7 +100,7 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
     const uint32_t input_rows = reads == ExpertInput::row ? rows : pairs;
     const std::vector<float> x = noise.numbers(uint64_t{input_rows} * columns);
     const Activations output = trial.put_unset(pairs, height);
-    expert_linear(trial.library(), trial.recorder(),
+    expert_linear({trial.library(), trial.recorder()},
                   {.weights = {.matrices = stack.device, .count = mixture_experts},
                    .input = put_input(trial, x, input_rows, columns, layout),
                    .output = output,
@@ -130,7 +130,7 @@ void pose_heads(Trial& trial, const KernelUse& use, uint32_t rows) {
         put_weights(trial, noise, {.layout = use.layout, .rows = height, .columns = columns, .count = heads});
     const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * input_dim);
     const Activations output = trial.put_unset(rows, heads * output_dim);
-    heads_product(trial.library(), trial.recorder(),
+    heads_product({trial.library(), trial.recorder()},
                   {.weights = {.matrices = stack.device, .count = heads},
                    .input = {.rows = trial.put_rows(x, rows, heads * input_dim),
                              .head_dim = input_dim,
@@ -200,7 +200,7 @@ void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) 
     }
     if (shape.rows > 1)
         operation.groups = put_groups(trial, mixture.chosen, Arrangement::tiles);
-    expert_gate_up(trial.library(), trial.recorder(), operation);
+    expert_gate_up({trial.library(), trial.recorder()}, operation);
     std::vector<Bounded> expected;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const uint32_t expert = mixture.chosen[pair];
@@ -238,7 +238,7 @@ void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias
                          .choice = mixture.choice};
     if (with_bias)
         operation.bias = trial.put(bias);
-    expert_down(trial.library(), trial.recorder(), operation);
+    expert_down({trial.library(), trial.recorder()}, operation);
     std::vector<Bounded> expected;
     for (uint32_t at = 0; at < before.size(); ++at) {
         const uint32_t m = at % height;

@@ -80,7 +80,7 @@ void pose_sum(Trial& trial, bool with_bias) {
                                    .rows = routing_rows}};
     if (with_bias)
         operation.bias = trial.put(bias);
-    expert_sum(trial.library(), trial.recorder(), operation);
+    expert_sum({trial.library(), trial.recorder()}, operation);
     trial.expect_rows(output, 0, expected);
 }
 
@@ -156,7 +156,7 @@ void pose_router(Trial& trial, uint32_t rows, RoutingRule rule) {
                    .rows = rows},
         .rule = rule,
         .counters = trial.put(zeros)};
-    expert_router(trial.library(), trial.recorder(), operation);
+    expert_router({trial.library(), trial.recorder()}, operation);
     trial.expect_rows(router, 0, logits);
     trial.expect_words(operation.choice.experts, chosen);
     trial.expect_numbers(operation.choice.routing_weights, routing_weights);
@@ -185,7 +185,7 @@ void pose_route(Trial& trial, RoutingRule rule) {
     }
     const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, routing_experts));
     const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
-    expert_route(trial.library(), trial.recorder(),
+    expert_route({trial.library(), trial.recorder()},
                  {.router = trial.put_rows(router, routing_rows, routing_experts),
                   .choice = {.experts = chosen_range,
                              .routing_weights = shares_range,
@@ -221,7 +221,7 @@ void pose_biased_route(Trial& trial) {
                    .rows = 1},
         .rule = {
             .scores = RoutingRule::Scores::sigmoid, .normalised = false, .selection_bias = trial.put(bias)}};
-    expert_route(trial.library(), trial.recorder(), operation);
+    expert_route({trial.library(), trial.recorder()}, operation);
     trial.expect_words(operation.choice.experts, chosen);
     trial.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
@@ -254,7 +254,7 @@ void pose_grouped_route(Trial& trial, RoutingRule rule, const std::vector<uint32
                                            .experts_per_token = used,
                                            .rows = 1},
                                 .rule = rule};
-    expert_route(trial.library(), trial.recorder(), operation);
+    expert_route({trial.library(), trial.recorder()}, operation);
     trial.expect_words(operation.choice.experts, chosen);
     trial.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
@@ -287,7 +287,7 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
     const uint32_t tile_pairs = expert_tile_pairs(pairs, few_experts, Arrangement::rows);
     const vk::Range range =
         trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
-    expert_group(trial.library(), trial.recorder(),
+    expert_group({trial.library(), trial.recorder()},
                  {.experts = trial.put(chosen),
                   .routing_weights = trial.put(std::vector<float>(pairs)),
                   .count = few_experts,

@@ -44,7 +44,7 @@ void pose_gated(Trial& trial, Layout layout, uint32_t code_bytes, const FusedSha
     operation.input = input.rows;
     operation.norm = input.norm;
     operation.output = trial.put_unset(count, rows);
-    fused_linear(trial.library(), trial.recorder(), operation);
+    fused_linear({trial.library(), trial.recorder()}, operation);
 
     constexpr double slope = 1.1; // at most, of silu
     std::vector<Bounded> expected;
@@ -84,7 +84,7 @@ void pose_residual(Trial& trial, Layout layout, uint32_t code_bytes, const Fused
         .weight = trial.put(next_weight),
         .squares = trial.put(std::vector<float>(uint64_t{count} * rows / tile_columns, Trial::unset)),
         .nan_probe = {.nan_probes = trial.put(probes), .nan_probe = 1}};
-    fused_linear(trial.library(), trial.recorder(), operation);
+    fused_linear({trial.library(), trial.recorder()}, operation);
 
     std::vector<Bounded> expected;
     std::vector<Bounded> scaled;

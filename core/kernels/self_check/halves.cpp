@@ -232,7 +232,7 @@ void pose_halve(Trial& trial, const KernelUse&) {
     std::for_each(x.end() - 40, x.end(), [](float& one) { one *= 0x1p-18F; }); // some subnormal halves
     Activations input = trial.put_rows(x, rows, columns);
     input.halves = trial.put(std::vector<uint32_t>(halves_of(x).size(), 0xCDCDCDCD));
-    halve(trial.library(), trial.recorder(), {.rows = input, .count = rows});
+    halve({trial.library(), trial.recorder()}, {.rows = input, .count = rows});
     trial.expect(input.halves, [expected = halves_of(x)](ByteView content) {
         const auto* words = reinterpret_cast<const uint32_t*>(content.data());
         for (std::size_t i = 0; i < expected.size(); ++i) {

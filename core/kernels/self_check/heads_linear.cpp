@@ -92,7 +92,7 @@ void pose(Trial& trial, Layout layout, uint32_t code_bytes, const HeadsShape& sh
         operation.heads.q_norm = trial.put(q_norm);
         operation.heads.k_norm = trial.put(k_norm);
     }
-    heads_linear(trial.library(), trial.recorder(), operation);
+    heads_linear({trial.library(), trial.recorder()}, operation);
 
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < count; ++row) {

@@ -51,7 +51,7 @@ void pose(Trial& trial, const LatentShape& shape) {
     const std::vector<float> kv = noise.numbers(uint64_t{latent_rows} * key_dim);
     const std::vector<float> norm = noise.numbers(shape.latent_dim);
     const Activations output = trial.put_unset(latent_rows, latent_heads * key_dim);
-    latent_store(trial.library(), trial.recorder(),
+    latent_store({trial.library(), trial.recorder()},
                  {.rows = {.infos = trial.put(infos), .first = 0, .count = latent_rows},
                   .q = trial.put_rows(q, latent_rows, latent_heads * query_dim),
                   .output = output,

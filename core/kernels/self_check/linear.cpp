@@ -62,7 +62,7 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
                      .factors = use.factors};
     if (adds)
         operation.bias = trial.put(bias);
-    linear(trial.library(), trial.recorder(), operation);
+    linear({trial.library(), trial.recorder()}, operation);
 
     const auto format = static_cast<shaders::Format>(layout.format);
     const bool to_half =
@@ -114,7 +114,7 @@ void pose_stack(Trial& trial, Layout layout, uint32_t code_bytes) {
         }
         trial.expect_rows(output, 0, expected);
     }
-    linear_stack(trial.library(), trial.recorder(),
+    linear_stack({trial.library(), trial.recorder()},
                  {.matrices = matrices, .input = input.rows, .count = count, .norm = input.norm});
 }
 

@@ -117,7 +117,7 @@ void pose_mamba2(Trial& trial, const KernelUse&) {
                                            .flags = pending_parity}};
     for (const SequenceInfo& step : steps) {
         operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = mamba_rows};
-        mamba2(trial.library(), trial.recorder(), operation);
+        mamba2({trial.library(), trial.recorder()}, operation);
     }
     expect_mamba(trial, inputs, operation.output, operation.states.states);
 }

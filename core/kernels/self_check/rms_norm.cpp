@@ -18,13 +18,12 @@ void pose_halves(Trial& trial) {
     const std::vector<float> weight = noise.numbers(columns);
     Activations output = trial.put_unset(1, columns);
     output.halves = trial.put(std::vector<uint32_t>(halves_bytes(columns) / 4, 0xCDCDCDCD));
-    rms_norm(trial.library(), trial.recorder(),
-             {.input = trial.put_rows(x, 1, columns),
-              .output = output,
-              .weight = trial.put(weight),
-              .count = 1,
-              .epsilon = 0,
-              .halves = true});
+    rms_norm({trial.library(), trial.recorder()}, {.input = trial.put_rows(x, 1, columns),
+                                                   .output = output,
+                                                   .weight = trial.put(weight),
+                                                   .count = 1,
+                                                   .epsilon = 0,
+                                                   .halves = true});
     double squares = 0;
     for (const float one : x)
         squares += double{one} * one;
@@ -49,15 +48,14 @@ void pose_layer_norm(Trial& trial) {
     const std::vector<float> bias = noise.numbers(columns);
     const Activations input = trial.put_rows(x, 1, columns);
     const Activations output = trial.put_unset(1, columns);
-    rms_norm(trial.library(), trial.recorder(),
-             {.input = input,
-              .output = output,
-              .weight = trial.put(weight),
-              .count = 1,
-              .epsilon = epsilon,
-              .subtracts_mean = true,
-              .bias = trial.put(bias),
-              .replaces_input = true});
+    rms_norm({trial.library(), trial.recorder()}, {.input = input,
+                                                   .output = output,
+                                                   .weight = trial.put(weight),
+                                                   .count = 1,
+                                                   .epsilon = epsilon,
+                                                   .subtracts_mean = true,
+                                                   .bias = trial.put(bias),
+                                                   .replaces_input = true});
     double mean = 0;
     for (const float one : x)
         mean += double{one} / columns;
@@ -91,15 +89,14 @@ void pose_rms_norm(Trial& trial, const KernelUse&) {
     const vk::Range weights = trial.put(weight);
     const Activations replaced = trial.put_unset(2, columns);
     const Activations added = trial.put_rows(before, rows, columns);
-    rms_norm(trial.library(), trial.recorder(),
-             {.input = input,
-              .output = replaced,
-              .weight = weights,
-              .count = 2,
-              .indices = trial.put(std::vector<uint32_t>{2, 0}),
-              .epsilon = epsilon});
+    rms_norm({trial.library(), trial.recorder()}, {.input = input,
+                                                   .output = replaced,
+                                                   .weight = weights,
+                                                   .count = 2,
+                                                   .indices = trial.put(std::vector<uint32_t>{2, 0}),
+                                                   .epsilon = epsilon});
     const vk::Range nan_probes = trial.put(std::vector<uint32_t>(rows, 7));
-    rms_norm(trial.library(), trial.recorder(),
+    rms_norm({trial.library(), trial.recorder()},
              {.input = input,
               .output = added,
               .weight = weights,

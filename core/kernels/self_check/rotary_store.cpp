@@ -73,7 +73,7 @@ void pose(Trial& trial, const RotaryShape& shape) {
         operation.q_norm = trial.put(q_norm);
         operation.k_norm = trial.put(k_norm);
     }
-    rotary_store(trial.library(), trial.recorder(), operation);
+    rotary_store({trial.library(), trial.recorder()}, operation);
 
     const TurnedHead how{.rotated = shape.rotated,
                          .pairs = shape.pairs,

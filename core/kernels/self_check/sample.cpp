@@ -129,7 +129,7 @@ void pose_suppress(Trial& trial, const KernelUse&) {
     constexpr std::array<uint32_t, 4> ids{0, 63, 1024, vocabulary - 1};
     std::vector<float> numbers = random_logits();
     const Activations logits = trial.put_rows(numbers, sample_rows, vocabulary);
-    suppress(trial.library(), trial.recorder(), {.logits = logits, .count = sample_rows, .ids = ids});
+    suppress({trial.library(), trial.recorder()}, {.logits = logits, .count = sample_rows, .ids = ids});
     for (uint32_t row = 0; row < sample_rows; ++row) {
         const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * vocabulary);
         for (const uint32_t id : ids)
@@ -144,7 +144,7 @@ void pose_sample_partial(Trial& trial, const KernelUse&) {
     const std::vector<float> logits = random_logits();
     const vk::Range partials =
         trial.put(std::vector<uint32_t>(std::size_t{sample_rows} * chunks * list_words));
-    sample_partial(trial.library(), trial.recorder(),
+    sample_partial({trial.library(), trial.recorder()},
                    {.logits = trial.put_rows(logits, sample_rows, vocabulary),
                     .count = sample_rows,
                     .candidates = candidates,
@@ -187,7 +187,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         {.slot = 1}, {.temperature = temperature, .top_k = candidates, .seed = seed, .position = position}};
     const vk::Range slots = trial.put(std::vector<uint32_t>{1234, 1234, 1234});
     const vk::Range results = trial.put(std::vector<SampleResult>(sample_rows));
-    sample_finish(trial.library(), trial.recorder(),
+    sample_finish({trial.library(), trial.recorder()},
                   {.logits = trial.put_rows(logits, sample_rows, vocabulary),
                    .count = sample_rows,
                    .candidates = candidates,

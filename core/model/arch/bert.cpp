@@ -16,7 +16,7 @@ Result<Config> read_bert(const gguf::File& file) {
     config.positions = config.context;
     config.cache_groups = {CacheGroup{}}; // no rotary embedding
     for (LayerConfig& layer : config.layers) {
-        if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer))
+        if (auto* const attention = layer.attention())
             attention->rotates = false;
     }
     ETNA_CHECK(reader.status());

@@ -88,32 +88,8 @@ void ignore_further_layers(TensorTable& table, const Config& config) {
 
 namespace {
 
-/// Creates the block of each mixer that a Config can have.
-struct MixerBlock {
-    const Weights& weights;
-    const Config& config;
-    uint32_t layer;
-
-    std::optional<Mixer> operator()(const AttentionConfig& attention) const {
-        if (attention.latent)
-            return latent_attention_block(weights, config, layer);
-        return attention_block(weights, config, layer);
-    }
-    std::optional<Mixer> operator()(const DeltaNetConfig&) const {
-        return delta_net_block(weights, config, layer);
-    }
-    std::optional<Mixer> operator()(const ShortConvolutionConfig&) const {
-        return short_convolution_block(weights, config, layer);
-    }
-    std::optional<Mixer> operator()(const Mamba2Config&) const {
-        return mamba2_block(weights, config, layer);
-    }
-    std::optional<Mixer> operator()(const NoMixer&) const { return std::nullopt; }
-};
-
 Layer assemble_layer(const Config& config, const Weights& weights, uint32_t layer) {
-    Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
-              .feed_forward = {}};
+    Layer one{.mixer = config.layers[layer].mixer.make(weights, config, layer), .feed_forward = {}};
     if (config.has_experts(layer) && config.experts.has_dense_branch) {
         one.feed_forward = parallel_experts_block(weights, config, layer);
     } else if (config.has_experts(layer)) {

@@ -28,7 +28,7 @@ void read_delta_layers(MetadataReader& reader, Config& config, const DeltaNetCon
         if (recurrent[layer]) {
             mixer = net;
         } else {
-            std::get<AttentionConfig>(mixer).output_gate = true;
+            mixer.get_if<AttentionConfig>()->output_gate = true;
             has_attention = true;
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/blocks/delta_net.hpp"
 #include "core/model/config.hpp"
 #include "core/model/tensor_table.hpp"
 

@@ -1,5 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/mamba2.hpp"
 
 #include <fmt/format.h>
 
@@ -57,12 +59,12 @@ TensorTable declare_falcon_h1(const Config& config) {
 Decoder assemble_falcon_h1(const Config& config, const Weights& weights) {
     const Config attention = layers_of(config, 0);
     Decoder decoder = assemble_decoder(attention, weights);
-    const Decoder others = assemble_decoder(layers_of(config, 1), weights);
+    Decoder others = assemble_decoder(layers_of(config, 1), weights);
     std::vector<Layer> layers;
     for (uint32_t block = 0; block < attention.layer_count(); ++block) {
-        layers.push_back(decoder.layers[block]);
-        std::get<AttentionBlock>(*layers.back().mixer).norm.is_shared = true;
-        layers.push_back(others.layers[block]);
+        layers.push_back(std::move(decoder.layers[block]));
+        layers.back().mixer->norm().is_shared = true;
+        layers.push_back(std::move(others.layers[block]));
     }
     decoder.layers = std::move(layers);
     return decoder;

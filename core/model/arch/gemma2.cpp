@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 #include <cmath>
 // Gemma 2 (arXiv 2408.00118): every second layer has full attention, the others a sliding window; soft caps

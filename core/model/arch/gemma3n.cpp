@@ -2,6 +2,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/gemma_layers.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 #include <cmath>
 #include <optional>
@@ -49,7 +50,7 @@ Result<Config> read_gemma3n(const gguf::File& file) {
                          .period = 5,
                          .rotary = {.dims = full.dims, .base = window_rope_base, .pairs = full.pairs}});
     for (LayerConfig& layer : config.layers)
-        std::get<AttentionConfig>(layer.mixer).norms_values = true;
+        layer.attention()->norms_values = true;
     if (!reader.has("attention.shared_kv_layers")) // the file has tensors of the layers that share, too
         reader.fail(ErrorKind::corrupt, "attention.shared_kv_layers", "the key is missing");
     share_keys(reader, config);

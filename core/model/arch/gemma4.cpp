@@ -1,6 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/gemma_layers.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 #include <cmath>
 #include <optional>
@@ -38,7 +39,7 @@ RotaryConfig read_window_rotary(MetadataReader& reader, const RotaryConfig& full
 
 void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_dim) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
+        auto& attention = *config.layers[layer].attention();
         if (attention.group > 0)
             attention.head_dim = window_head_dim;
         attention.norms_values = true;

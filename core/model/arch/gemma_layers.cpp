@@ -31,7 +31,7 @@ void share_keys(MetadataReader& reader, Config& config) {
     const uint32_t layers = config.layer_count();
     const uint32_t first = layers - reader.integer(key, {.min = 0, .max = layers - 1}, 0);
     for (uint32_t layer = first; layer < layers; ++layer) {
-        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
+        auto& attention = *config.layers[layer].attention();
         for (uint32_t earlier = 0; earlier < first; ++earlier) {
             if (config.layers[earlier].attention()->group == attention.group)
                 attention.keys_of = earlier;

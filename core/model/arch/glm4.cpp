@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // GLM-4 of 2025, dense (transformers, modeling_glm4.py): pre- and post-norms, a part of each head rotates,
 // fused gate and up. In files with coordinates of an image (rope.dimension_sections), which are equal for

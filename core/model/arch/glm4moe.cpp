@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // GLM-4.5 and later mixtures (transformers, modeling_glm4_moe.py): a part of each head rotates, norms on
 // heads in the larger models, leading dense layers, experts chosen by biased sigmoids, and a shared expert.

@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // gpt-oss (arXiv 2508.10925): every second layer has full attention, the others a sliding window; a sink in
 // each head's softmax; biases throughout; experts with clamped SwiGLU; YaRN. The norm before the experts is

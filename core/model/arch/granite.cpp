@@ -1,6 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/llama.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/mamba2.hpp"
 
 #include <optional>
 
@@ -41,7 +43,7 @@ Result<Config> read_granite_config(const gguf::File& file, std::string_view arch
     const Mamba2Config mamba = is_hybrid ? read_mamba2(reader, config) : Mamba2Config();
     const bool rotates = reader.flag("rope.scaling.finetuned", true);
     for (LayerConfig& layer : config.layers) {
-        if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer)) {
+        if (auto* const attention = layer.attention()) {
             attention->rotates = rotates;
         } else {
             layer.mixer = mamba;

@@ -16,7 +16,7 @@ Result<Config> read_jina_bert_v2(const gguf::File& file) {
     config.gate = kernels::Gate::gelu_erf;
     config.cache_groups = {CacheGroup{}}; // no rotary embedding
     for (LayerConfig& layer : config.layers) {
-        if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer)) {
+        if (auto* const attention = layer.attention()) {
             attention->rotates = false;
             attention->alibi = largest_bias;
         }

@@ -1,5 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/short_convolution.hpp"
 
 // LFM2 (transformers, modeling_lfm2.py, modeling_lfm2_moe.py): short convolutions, and attention with QK-norm
 // in the layers to which attention.head_count_kv gives heads. The last norm is stored as token_embd_norm.

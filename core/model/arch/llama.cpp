@@ -2,6 +2,7 @@
 
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Llama 1 to 3.x, Mistral, Mixtral (arXiv 2401.04088), SmolLM and others of the same architecture. Rows of
 // attn_q and attn_k are permuted in the file, so that adjacent elements rotate together.

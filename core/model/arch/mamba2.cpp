@@ -1,3 +1,5 @@
+#include "core/model/blocks/mamba2.hpp"
+
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 

@@ -25,7 +25,7 @@ void add_windows(MetadataReader& reader, Config& config) {
         reader.integer("attention.sliding_window_pattern", {.min = 1, .max = layers_max}, full_period);
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         if (layer % period != 0)
-            std::get<AttentionConfig>(config.layers[layer].mixer).group = 1;
+            config.layers[layer].attention()->group = 1;
     }
 }
 

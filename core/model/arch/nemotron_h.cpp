@@ -1,5 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/mamba2.hpp"
 
 // Nemotron-H and Nemotron 3 (arXiv 2504.03624; transformers, modeling_nemotron_h.py): each layer is one block
 // after one norm. Layers with key/value heads have attention without rotation, those with a feed-forward
@@ -18,7 +20,7 @@ void read_blocks(MetadataReader& reader, Config& config) {
     config.gate = kernels::Gate::relu;
     read_further_layers(reader, config);
     for (LayerConfig& layer : config.layers) {
-        auto* const attention = std::get_if<AttentionConfig>(&layer.mixer);
+        auto* const attention = layer.attention();
         if (attention != nullptr && layer.feed_forward > 0) {
             reader.fail(ErrorKind::unsupported, "feed_forward_length",
                         "layers with attention and a feed-forward block are not supported");

@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Phi 3, 3.5 and 4 (arXiv 2404.14219): fused QKV, fused gate and up; NeoX-style RoPE, with LongRoPE's
 // divisors if the file has them; every layer may have a window.

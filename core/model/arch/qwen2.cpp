@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Qwen2 and Qwen2.5, dense (arXiv 2407.10671): QKV biases, NeoX-style RoPE.
 namespace etna::model {

@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Qwen1.5 and Qwen2 with experts (arXiv 2407.10671): attention as in dense Qwen2; routing weights of a
 // softmax over all experts, and a shared expert with a row gate.

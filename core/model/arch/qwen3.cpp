@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Qwen3, dense (arXiv 2505.09388): QK-norm before RoPE, NeoX-style RoPE.
 namespace etna::model {

@@ -1,6 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/delta_layers.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/delta_net.hpp"
 
 // Qwen3.5, dense (transformers, modeling_qwen3_5.py; arXiv 2412.06464, 2505.06708): three gated delta nets,
 // then attention with QK-norm and an output gate, which rotates a part of each head. The norm before the

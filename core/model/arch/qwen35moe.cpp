@@ -1,6 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/delta_layers.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/delta_net.hpp"
 
 // Qwen3.5 with experts (transformers, modeling_qwen3_5_moe.py): the layers of dense Qwen3.5, with experts as
 // in Qwen3 MoE and a shared expert with a row gate instead of the feed-forward blocks.

@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // Qwen3 MoE (arXiv 2505.09388): attention as in dense Qwen3; each row is routed to the most probable experts,
 // with weights that sum to 1.

@@ -1,6 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/delta_layers.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/delta_net.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // The text models of Qwen2-VL and Qwen2.5-VL (arXiv 2409.12191, 2502.13923), and of Qwen3-VL (2511.21631):
 // Qwen2, Qwen3 and Qwen3 MoE, of which parts of a head rotate by the coordinates of an image

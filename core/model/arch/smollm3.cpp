@@ -1,5 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
+#include "core/model/blocks/attention.hpp"
 
 // SmolLM3 (transformers, modeling_smollm3.py): Llama without rotation in every fourth layer.
 namespace etna::model {
@@ -11,7 +12,7 @@ constexpr uint32_t no_rotation_period = 4;
 Result<Config> read_smollm3(const gguf::File& file) {
     ETNA_TRY(Config config, read_config(file, "smollm3", kernels::RotaryPairs::adjacent));
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer)
-        std::get<AttentionConfig>(config.layers[layer].mixer).rotates = (layer + 1) % no_rotation_period != 0;
+        config.layers[layer].attention()->rotates = (layer + 1) % no_rotation_period != 0;
     return config;
 }
 

@@ -113,12 +113,11 @@ void record_expand(const Recording& recording, const StreamEnds& ends) {
     for (uint32_t i = 0; i < count; ++i)
         record_linear(recording, ends.expand[i], residual, stream_of(recording, i), kernels::Store::replace);
     for (uint32_t i = 0; i < count; ++i) {
-        kernels::match_rms(recording.library, recording.recorder,
-                           {.input = stream_of(recording, i),
-                            .target = residual,
-                            .output = stream_of(recording, i),
-                            .count = recording.step.rows,
-                            .epsilon = magnitude_epsilon});
+        kernels::match_rms(recording.launcher, {.input = stream_of(recording, i),
+                                                .target = residual,
+                                                .output = stream_of(recording, i),
+                                                .count = recording.step.rows,
+                                                .epsilon = magnitude_epsilon});
     }
 }
 
@@ -129,53 +128,50 @@ void record_merge(const Recording& recording, const StreamEnds& ends) {
         const kernels::Activations stream = stream_of(recording, i);
         record_halves(recording, stream, reads_halves(ends.merge[i]));
         record_linear(recording, ends.merge[i], stream, activations.hidden, kernels::Store::replace);
-        kernels::match_rms(recording.library, recording.recorder,
-                           {.input = activations.hidden,
-                            .target = activations.prediction, // stream 0
-                            .output = activations.residual,
-                            .count = recording.step.rows,
-                            .epsilon = magnitude_epsilon,
-                            .store = kernels::Store::add});
+        kernels::match_rms(recording.launcher, {.input = activations.hidden,
+                                                .target = activations.prediction, // stream 0
+                                                .output = activations.residual,
+                                                .count = recording.step.rows,
+                                                .epsilon = magnitude_epsilon,
+                                                .store = kernels::Store::add});
     }
 }
 
 void record_predict(const Recording& recording, const AltUpBlock& block) {
-    kernels::altup_predict(recording.library, recording.recorder,
-                           altup_of(recording, block, block.prediction_coefficients));
+    kernels::altup_predict(recording.launcher, altup_of(recording, block, block.prediction_coefficients));
 }
 
 void record_laurel(const Recording& recording, const AltUpBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::Activations& hidden = activations.hidden;
-    vk::Recorder& recorder = recording.recorder;
     kernels::RmsNorm input = norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
                                      hidden, kernels::Store::replace);
     input.halves = reads_halves(block.left);
-    kernels::rms_norm(recording.library, recorder, input);
-    kernels::rms_norm(recording.library, recorder,
-                      norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
-                              activations.residual, kernels::Store::add));
-    record_linear(recording, block.left, hidden, activations.laurel, kernels::Store::replace);
-    record_halves(recording, activations.laurel, reads_halves(block.right));
-    record_linear(recording, block.right, activations.laurel, hidden, kernels::Store::replace);
+    kernels::rms_norm(recording.launcher, input);
+    kernels::rms_norm(recording.launcher, norm_of(recording, activations.prediction, block.input_norm,
+                                                  block.epsilon, activations.residual, kernels::Store::add));
+    const Arena::Scope scope(recording.arena);
+    const kernels::Activations laurel = recording.matrix_input(block.left.weight.rows);
+    record_linear(recording, block.left, hidden, laurel, kernels::Store::replace);
+    record_halves(recording, laurel, reads_halves(block.right));
+    record_linear(recording, block.right, laurel, hidden, kernels::Store::replace);
     kernels::RmsNorm output = norm_of(recording, hidden, block.laurel_norm, block.epsilon,
                                       activations.residual, kernels::Store::add);
     output.factor = 1 / std::numbers::sqrt2_v<float>;
-    kernels::rms_norm(recording.library, recorder, output);
+    kernels::rms_norm(recording.launcher, output);
 }
 
 void record_correct(const Recording& recording, const AltUpBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::Activations& hidden = activations.hidden;
     const OutputMatrix& down = block.per_layer.down;
-    vk::Recorder& recorder = recording.recorder;
-    kernels::altup_correct(recording.library, recorder,
-                           altup_of(recording, block, block.correction_coefficients), block.output_scale,
-                           hidden);
-    record_layer_input(recording, block.per_layer, hidden);
-    record_linear(recording, down.weights, activations.per_layer_gate, hidden, kernels::Store::replace);
+    kernels::altup_correct(recording.launcher, altup_of(recording, block, block.correction_coefficients),
+                           block.output_scale, hidden);
+    const Arena::Scope scope(recording.arena);
+    const kernels::Activations gate = record_layer_input(recording, block.per_layer, hidden);
+    record_linear(recording, down.weights, gate, hidden, kernels::Store::replace);
     for (uint32_t i = 0; i + 1 < block.streams; ++i) {
-        kernels::rms_norm(recording.library, recorder,
+        kernels::rms_norm(recording.launcher,
                           norm_of(recording, hidden, *down.post_norm.weight, down.post_norm.epsilon,
                                   stream_of(recording, i), kernels::Store::add));
     }

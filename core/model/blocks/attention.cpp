@@ -6,6 +6,8 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/blocks/attention_scores.hpp"
+#include "core/model/blocks/latent_attention.hpp"
+#include "core/model/mixer.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
@@ -36,34 +38,46 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
 bool writes_halves(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
     return !block.gate && reads_halves(block.output.weights) &&
-           kernels::attention_writes_halves(recording.library.target(), {.q_heads = block.q_heads,
-                                                                         .kv_heads = cache.kv_heads,
-                                                                         .head_dim = cache.head_dim,
-                                                                         .formats = cache.formats,
-                                                                         .has_alibi = block.alibi != 0});
+           kernels::attention_writes_halves(recording.launcher.target(), {.q_heads = block.q_heads,
+                                                                          .kv_heads = cache.kv_heads,
+                                                                          .head_dim = cache.head_dim,
+                                                                          .formats = cache.formats,
+                                                                          .has_alibi = block.alibi != 0});
 }
 
-/// The rows of its K projection.
-kernels::Activations keys_before_store(const Recording& recording, const AttentionBlock& block) {
-    const kernels::Activations& k = recording.activations.k;
-    return block.k ? narrowed(k, block.k->weight.rows) : k;
-}
+/// The block's heads, of the rows of a step.
+struct HeadRows {
+    kernels::Activations q;                   ///< [rows, q_width]
+    kernels::Activations k;                   ///< [rows, kv_width]; with keys of an earlier layer unused
+    kernels::Activations v;                   ///< the same; k if values are the keys
+    kernels::Activations output;              ///< [rows, q_width]: the input of the output matrix or the gate
+    std::optional<kernels::Activations> gate; ///< [rows, q_width]; then its product with `output`
+};
 
-/// The rows that its output matrix reads, before a gate.
-kernels::Activations heads_output(const Recording& recording, const AttentionBlock& block) {
-    return narrowed(recording.activations.attention_output, block.q.weight.rows);
+HeadRows take_head_rows(const Recording& recording, const AttentionBlock& block,
+                        const kernels::LayerCache& cache) {
+    const uint32_t q_width = block.q.weight.rows;
+    const uint32_t kv_width = cache.kv_heads * cache.head_dim;
+    HeadRows rows{.q = recording.rows(q_width),
+                  .k = recording.rows(kv_width),
+                  .v = {},
+                  .output = block.gate ? recording.rows(q_width) : recording.matrix_input(q_width),
+                  .gate = std::nullopt};
+    rows.v = block.v ? recording.rows(kv_width) : rows.k;
+    if (block.gate)
+        rows.gate = recording.matrix_input(q_width);
+    return rows;
 }
 
 /// Norms, rotation and store of rows [first, first + count).
 kernels::RotaryStore rotary_of(const Recording& recording, const AttentionBlock& block,
-                               const kernels::LayerCache& cache, uint32_t first, uint32_t count) {
-    const Activations& activations = recording.activations;
+                               const kernels::LayerCache& cache, const HeadRows& heads, uint32_t first,
+                               uint32_t count) {
     const GroupInputs& inputs = recording.step.groups[block.group];
-    const kernels::Activations k = keys_before_store(recording, block);
     return {.rows = rows_of(inputs, first, count),
-            .q = narrowed(activations.q, block.q.weight.rows),
-            .k = k,
-            .v = block.v ? narrowed(activations.v, k.columns) : k,
+            .q = heads.q,
+            .k = heads.k,
+            .v = heads.v,
             .angles = inputs.angles,
             .cache = cache,
             .tables = inputs.tables,
@@ -82,42 +96,39 @@ kernels::RotaryStore rotary_of(const Recording& recording, const AttentionBlock&
 /// Projections of decode rows with rotation and store: one dispatch for each layout. Precondition: the block
 /// has k and v.
 void record_fused_heads(const Recording& recording, const AttentionBlock& block,
-                        const kernels::LayerCache& cache, const RowRange& range) {
+                        const kernels::LayerCache& cache, const HeadRows& heads, const RowRange& range) {
     using Layout = kernels::Layout;
     const auto matrix = [](const LinearWeights& one, Layout layout) -> std::optional<kernels::HeadMatrix> {
         if (one.weight.layout != layout)
             return std::nullopt;
         return kernels::HeadMatrix{.weight = one.weight, .bias = one.bias};
     };
+    const uint64_t counter_bytes = kernels::heads_counter_bytes(range.count, block.q_heads, cache.kv_heads);
     const std::array layouts{block.q.weight.layout, block.k->weight.layout, block.v->weight.layout};
     for (auto layout = layouts.begin(); layout != layouts.end(); ++layout) {
         if (std::find(layouts.begin(), layout, *layout) != layout)
             continue;
-        kernels::heads_linear(recording.library, recording.recorder,
+        kernels::heads_linear(recording.launcher,
                               {.q = matrix(block.q, *layout),
                                .k = matrix(*block.k, *layout),
                                .v = matrix(*block.v, *layout),
                                .input = recording.activations.hidden,
                                .norm = pending_norm(recording, block.norm),
-                               .heads = rotary_of(recording, block, cache, range.first, range.count),
-                               .counters = recording.activations.fused_counters});
+                               .heads = rotary_of(recording, block, cache, heads, range.first, range.count),
+                               .counters = recording.arena.zeros(counter_bytes)});
     }
 }
 
 /// Norm and projections of the block's input, rotation and store of the heads.
 void record_heads_input(const Recording& recording, const AttentionBlock& block,
-                        const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
-    const kernels::Activations q = narrowed(activations.q, block.q.weight.rows);
-    const kernels::Activations k = keys_before_store(recording, block);
-    const kernels::Activations v = narrowed(activations.v, k.columns);
-    std::vector<Projection> projections{{block.q, q}};
+                        const kernels::LayerCache& cache, const HeadRows& heads) {
+    std::vector<Projection> projections{{block.q, heads.q}};
     if (block.k)
-        projections.push_back({*block.k, k});
+        projections.push_back({*block.k, heads.k});
     if (block.v)
-        projections.push_back({*block.v, v});
+        projections.push_back({*block.v, heads.v});
     if (block.gate)
-        projections.push_back({*block.gate, activations.attention_gate});
+        projections.push_back({*block.gate, *heads.gate});
     const bool halves =
         std::ranges::any_of(projections, [](const Projection& one) { return reads_halves(one.weights); });
     record_norm(recording, block.norm, halves);
@@ -125,22 +136,22 @@ void record_heads_input(const Recording& recording, const AttentionBlock& block,
     for (const RowRange& range : recording.step.row_ranges) {
         const bool is_fused = block.is_heads_fused && range.path == kernels::RowPath::decode;
         if (is_fused)
-            record_fused_heads(recording, block, cache, range);
+            record_fused_heads(recording, block, cache, heads, range);
         record_projections(recording, range, block.norm,
                            is_fused ? all.subspan(3) : all); // q, k, v are first
     }
     const RowRange rows = rows_outside(recording.step, block.is_heads_fused);
-    kernels::rotary_store(recording.library, recording.recorder,
-                          rotary_of(recording, block, cache, rows.first, rows.count));
+    kernels::rotary_store(recording.launcher,
+                          rotary_of(recording, block, cache, heads, rows.first, rows.count));
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
-                                const kernels::LayerCache& cache, const RowRange& range,
-                                const kernels::AttendMax& attend_max) {
+                                const kernels::LayerCache& cache, const HeadRows& heads,
+                                const RowRange& range, const kernels::AttendMax& attend_max) {
     const GroupInputs& inputs = recording.step.groups[block.group];
     return {.rows = rows_of(inputs, range.first, range.count),
-            .q = narrowed(recording.activations.q, block.q.weight.rows),
-            .output = heads_output(recording, block),
+            .q = heads.q,
+            .output = heads.output,
             .cache = cache,
             .tables = inputs.tables,
             .q_heads = block.q_heads,
@@ -150,30 +161,25 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .path = range.path,
             .sequences = range.sequences,
             .attend_max = attend_max,
-            .partials = recording.activations.attention_partials,
-            .counters = recording.activations.attention_counters,
             .sinks = block.sinks,
             .halves = range.path == kernels::RowPath::decode && writes_halves(recording, block, cache)};
 }
 
 /// The heads' outputs, gated if the block has a gate, through O into the residual.
 void record_heads_output(const Recording& recording, const AttentionBlock& block,
-                         const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
-    if (!block.gate) {
-        const kernels::Activations output = heads_output(recording, block);
-        record_halves(recording, output, reads_halves(block.output.weights),
+                         const kernels::LayerCache& cache, const HeadRows& heads) {
+    if (!heads.gate) {
+        record_halves(recording, heads.output, reads_halves(block.output.weights),
                       writes_halves(recording, block, cache));
-        record_output(recording, block.output, output);
+        record_output(recording, block.output, heads.output);
         return;
     }
-    kernels::gate_multiply(recording.library, recording.recorder,
-                           {.gate = activations.attention_gate,
-                            .up = activations.attention_output,
-                            .count = recording.step.rows,
-                            .kind = kernels::Gate::sigmoid,
-                            .halves = reads_halves(block.output.weights)});
-    record_output(recording, block.output, activations.attention_gate);
+    kernels::gate_multiply(recording.launcher, {.gate = *heads.gate,
+                                                .up = heads.output,
+                                                .count = recording.step.rows,
+                                                .kind = kernels::Gate::sigmoid,
+                                                .halves = reads_halves(block.output.weights)});
+    record_output(recording, block.output, *heads.gate);
 }
 
 } // namespace
@@ -262,12 +268,39 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
         .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
 }
 
-void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
-    record_heads_input(recording, block, cache);
+std::vector<const LinearWeights*> readers(const AttentionBlock& block) {
+    std::vector<const LinearWeights*> readers{&block.q};
+    for (const auto* part : {&block.k, &block.v, &block.gate}) {
+        if (*part)
+            readers.push_back(&**part);
+    }
+    return readers;
+}
+
+/// heads_linear requires separate key and value matrices, and stores values without a norm.
+void fuse(AttentionBlock& block, const kernels::PlanTarget& target) {
+    block.is_heads_fused =
+        block.k && block.v && !block.norms_values &&
+        std::ranges::all_of(std::array{&block.q, &*block.k, &*block.v}, [&](const LinearWeights* one) {
+            return kernels::can_fuse_heads(target, one->weight, block.head_dim);
+        });
+}
+
+OwnedMixer make_mixer(const AttentionConfig& attention, const Weights& weights, const Config& config,
+                      uint32_t layer) {
+    return attention.latent ? mixer_of(latent_attention_block(weights, config, layer))
+                            : mixer_of(attention_block(weights, config, layer));
+}
+
+void record(const Recording& recording, const AttentionBlock& block, const LayerState& state) {
+    const kernels::LayerCache& cache = state.cache;
+    const Arena::Scope scope(recording.arena);
+    const HeadRows heads = take_head_rows(recording, block, cache);
+    record_heads_input(recording, block, cache, heads);
     record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
-        return attention_of(recording, block, cache, range, attend_max);
+        return attention_of(recording, block, cache, heads, range, attend_max);
     });
-    record_heads_output(recording, block, cache);
+    record_heads_output(recording, block, cache, heads);
 }
 
 } // namespace etna::model

@@ -10,14 +10,13 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace etna::model {
 
 /// residual += O attention(rotate(Q h), rotate(K h), V h) with h = rms_norm(residual), over the paged cache;
 /// with a post norm, residual += rms_norm(O ...).
 struct AttentionBlock {
-    using State = kernels::LayerCache;
-
     InputNorm norm;
     LinearWeights q;
     std::optional<LinearWeights> k; ///< empty: an earlier layer has stored keys and values
@@ -69,7 +68,13 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 /// The block over tensors that declare_attention() declared.
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
+/// The matrices that read the block's norm.
+std::vector<const LinearWeights*> readers(const AttentionBlock& block);
+
+/// Sets is_heads_fused.
+void fuse(AttentionBlock& block, const kernels::PlanTarget& target);
+
 /// Records the block.
-void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache);
+void record(const Recording& recording, const AttentionBlock& block, const LayerState& state);
 
 } // namespace etna::model

@@ -1,35 +1,48 @@
 #include "core/model/blocks/attention_scores.hpp"
 
+#include "core/base/bytes.hpp"
+
 #include <algorithm>
 #include <span>
 
 namespace etna::model {
 namespace {
 
-/// Bytes of the split-KV partials of one row; 0 if no row has any.
-uint64_t partial_bytes_of(const Recording& recording, const kernels::Attention& operation) {
-    return kernels::attention_partial_bytes(recording.library.target(), operation.shape(), 1,
-                                            operation.attend_max, operation.path);
+/// If the partials of more rows than fit here are needed, they are computed in several passes.
+constexpr uint64_t partial_bytes_max = 64 * mebibyte;
+
+/// Rows of a pass: as many as have room for their split-KV partials, at least one.
+uint32_t pass_rows(const RowRange& range, uint64_t row_bytes) {
+    if (row_bytes == 0)
+        return range.count;
+    return static_cast<uint32_t>(std::clamp<uint64_t>(partial_bytes_max / row_bytes, 1, range.count));
 }
 
-/// Attention of rows of one kind, and the merge of their KV splits, in passes of as many rows as have room
-/// for their partials in the scratch buffer, at least one.
+/// Attention of rows of one kind, and the merge of their KV splits.
 void record_range(const Recording& recording, const RowRange& range, const kernels::AttendMax& attend_max,
                   const AttentionOf& attention_of) {
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
-    const uint64_t row_bytes = partial_bytes_of(recording, attention_of(range, attend_max));
-    const uint64_t pass_rows =
-        row_bytes == 0 ? range.count : recording.activations.attention_partials.bytes / row_bytes;
-    const auto rows = static_cast<uint32_t>(std::clamp<uint64_t>(pass_rows, 1, range.count));
+    if (range.count == 0)
+        return;
+    const kernels::PlanTarget& target = recording.launcher.target();
+    const kernels::AttentionShape shape = attention_of(range, attend_max).shape();
+    const auto partial_bytes = [&](uint32_t rows) {
+        return kernels::attention_partial_bytes(target, shape, rows, attend_max, range.path);
+    };
+    const uint32_t rows = pass_rows(range, partial_bytes(1));
+    const Arena::Scope scope(recording.arena);
+    const vk::Range partials = recording.arena.bytes(partial_bytes(rows));
+    const vk::Range counters =
+        recording.arena.zeros(kernels::attention_counter_bytes(target, shape, rows, attend_max));
     for (uint32_t done = 0; done < range.count; done += rows) {
         RowRange pass = range;
         pass.first += done;
         pass.count = std::min(rows, range.count - done);
-        const kernels::Attention operation = attention_of(pass, attend_max);
-        kernels::attention(library, recorder, operation);
-        if (kernels::attention_needs_merge(library.target(), operation))
-            kernels::attention_merge(library, recorder, operation);
+        kernels::Attention operation = attention_of(pass, attend_max);
+        operation.partials = partials;
+        operation.counters = counters;
+        kernels::attention(recording.launcher, operation);
+        if (kernels::attention_needs_merge(target, operation))
+            kernels::attention_merge(recording.launcher, operation);
     }
 }
 

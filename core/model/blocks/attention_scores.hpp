@@ -8,7 +8,7 @@
 
 namespace etna::model {
 
-/// The operation of a layer for rows of one path, whose partials and counters are those of the activations.
+/// The operation of a layer for rows of one path, without partials and counters.
 using AttentionOf =
     std::function<kernels::Attention(const RowRange& range, const kernels::AttendMax& attend_max)>;
 

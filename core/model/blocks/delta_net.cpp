@@ -3,6 +3,7 @@
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/short_convolution.hpp"
+#include "core/model/blocks/recurrence.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <array>
@@ -17,22 +18,40 @@ namespace {
 /// Added to the squared lengths of k and q: a constant of the published code, not a key of the files.
 constexpr float length_epsilon = 1e-6F;
 
+/// The block's rows.
+struct DeltaRows {
+    kernels::Activations input;  ///< [rows, qkv_columns]: before the convolution
+    kernels::Activations qkv;    ///< [rows, qkv_columns]
+    kernels::Activations gate;   ///< [rows, output_columns]
+    kernels::Activations alpha;  ///< [rows, value heads]
+    kernels::Activations beta;   ///< [rows, value heads]
+    kernels::Activations output; ///< [rows, output_columns]
+};
+
+DeltaRows take_delta_rows(const Recording& recording, const kernels::DeltaShape& shape) {
+    return {.input = recording.rows(shape.qkv_columns()),
+            .qkv = recording.rows(shape.qkv_columns()),
+            .gate = recording.rows(shape.output_columns()),
+            .alpha = recording.rows(shape.value_heads),
+            .beta = recording.rows(shape.value_heads),
+            .output = recording.matrix_input(shape.output_columns())};
+}
+
 /// Norm and projections of the block's input.
-void record_input(const Recording& recording, const DeltaNetBlock& block) {
-    const Activations& activations = recording.activations;
+void record_input(const Recording& recording, const DeltaNetBlock& block, const DeltaRows& rows) {
     const bool halves = reads_halves(block.qkv) || reads_halves(block.gate) || reads_halves(block.alpha) ||
                         reads_halves(block.beta);
     record_norm(recording, block.norm, halves);
-    const std::array<Projection, 4> projections{{{block.qkv, activations.delta_input},
-                                                 {block.gate, activations.delta_gate},
-                                                 {block.alpha, activations.delta_alpha},
-                                                 {block.beta, activations.delta_beta}}};
+    const std::array<Projection, 4> projections{{{block.qkv, rows.input},
+                                                 {block.gate, rows.gate},
+                                                 {block.alpha, rows.alpha},
+                                                 {block.beta, rows.beta}}};
     record_projections(recording, block.norm, projections);
 }
 
 /// Declares the projections of the layer's input.
 void declare_projections(TensorTable& table, const Config& config, uint32_t layer) {
-    const DeltaNetConfig& net = *config.layers[layer].delta_net();
+    const DeltaNetConfig& net = *config.layers[layer].mixer.get_if<DeltaNetConfig>();
     const kernels::DeltaShape& shape = net.shape;
     const uint32_t heads_each = shape.value_heads / shape.key_heads; ///< value heads of a key head
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
@@ -61,7 +80,7 @@ void declare_projections(TensorTable& table, const Config& config, uint32_t laye
 } // namespace
 
 void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer) {
-    const DeltaNetConfig& net = *config.layers[layer].delta_net();
+    const DeltaNetConfig& net = *config.layers[layer].mixer.get_if<DeltaNetConfig>();
     const kernels::DeltaShape& shape = net.shape;
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
@@ -73,64 +92,95 @@ void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer)
     table.matrix(name("ssm_out.weight"), config.width, shape.output_columns());
 }
 
-DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const DeltaNetConfig& net = *config.layers[layer].delta_net();
+DeltaNetConfig read_delta_net(MetadataReader& reader) {
+    DeltaNetConfig net;
+    net.convolution_width =
+        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
+    net.shape.key_dim = reader.integer("ssm.state_size", {.min = 1, .max = kernels::delta_key_dim_max});
+    net.shape.key_heads = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
+    net.shape.value_heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
+    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
+    net.shape.value_dim = inner / net.shape.value_heads;
+    if (net.shape.value_heads % net.shape.key_heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
+                    fmt::format("not a multiple of group_count {}", net.shape.key_heads));
+    }
+    if (inner % net.shape.value_heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
+                    fmt::format("not a multiple of time_step_rank {}", net.shape.value_heads));
+    }
+    return net;
+}
+
+std::vector<StatePart> state_parts(const DeltaNetConfig& config) {
+    return recurrent_parts({.name = "delta states",
+                            .states = kernels::delta_state_bytes(config.shape),
+                            .pending = kernels::delta_pending_bytes(config.shape)},
+                           config.shape.qkv_columns(), config.convolution_width);
+}
+
+OwnedMixer make_mixer(const DeltaNetConfig& net, const Weights& weights, const Config& config,
+                      uint32_t layer) {
     const auto vector = [&](std::string_view name) { return weights.vector(tensor_name(layer, name)); };
     const auto linear = [&](std::string_view name) {
         return LinearWeights{.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
                              .bias = {}};
     };
-    return {.norm = {.weight = vector("attn_norm.weight"),
-                     .epsilon = config.rms_epsilon,
-                     .nan_probe = attention_nan_probe(layer)},
-            .qkv = linear("attn_qkv"),
-            .gate = linear("attn_gate"),
-            .alpha = linear("ssm_alpha"),
-            .beta = linear("ssm_beta"),
-            .output = {.weights = linear("ssm_out"), .post_norm = {}, .next_norm = std::nullopt},
-            .convolution = vector("ssm_conv1d.weight"),
-            .decay = vector("ssm_a"),
-            .dt_bias = vector("ssm_dt.bias"),
-            .output_norm = vector("ssm_norm.weight"),
-            .shape = net.shape,
-            .convolution_width = net.convolution_width,
-            .epsilon = config.rms_epsilon};
+    return mixer_of(
+        DeltaNetBlock{.norm = {.weight = vector("attn_norm.weight"),
+                               .epsilon = config.rms_epsilon,
+                               .nan_probe = attention_nan_probe(layer)},
+                      .qkv = linear("attn_qkv"),
+                      .gate = linear("attn_gate"),
+                      .alpha = linear("ssm_alpha"),
+                      .beta = linear("ssm_beta"),
+                      .output = {.weights = linear("ssm_out"), .post_norm = {}, .next_norm = std::nullopt},
+                      .convolution = vector("ssm_conv1d.weight"),
+                      .decay = vector("ssm_a"),
+                      .dt_bias = vector("ssm_dt.bias"),
+                      .output_norm = vector("ssm_norm.weight"),
+                      .shape = net.shape,
+                      .convolution_width = net.convolution_width,
+                      .epsilon = config.rms_epsilon});
 }
 
-void record(const Recording& recording, const DeltaNetBlock& block, const DeltaNetState& state) {
-    const Activations& activations = recording.activations;
-    const Step& step = recording.step;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
+std::vector<const LinearWeights*> readers(const DeltaNetBlock& block) {
+    return {&block.qkv, &block.gate, &block.alpha, &block.beta};
+}
 
-    record_input(recording, block);
-    kernels::short_convolution(library, recorder,
-                               {.sequences = step.sequences,
-                                .input = activations.delta_input,
-                                .output = activations.delta_qkv,
-                                .weight = block.convolution,
-                                .ring = state.ring,
-                                .width = block.convolution_width});
-    kernels::delta_net(library, recorder,
-                       {.sequences = step.sequences,
-                        .shape = block.shape,
-                        .qkv = activations.delta_qkv,
-                        .a = {.rows = activations.delta_alpha},
-                        .b = {.rows = activations.delta_beta},
-                        .decay = block.decay,
-                        .dt_bias = block.dt_bias,
-                        .states = state.delta,
-                        .output = activations.delta_output,
-                        .length_epsilon = length_epsilon});
-    kernels::gated_rms_norm(library, recorder,
-                            {.values = activations.delta_output,
-                             .gate = activations.delta_gate,
-                             .weight = block.output_norm,
-                             .head_dim = block.shape.value_dim,
-                             .count = step.rows,
-                             .epsilon = block.epsilon});
-    record_halves(recording, activations.delta_output, reads_halves(block.output.weights));
-    record_output(recording, block.output, activations.delta_output);
+void record(const Recording& recording, const DeltaNetBlock& block, const LayerState& state) {
+    const RecurrentState recurrent = recurrent_state(state, block.convolution_width);
+    const Step& step = recording.step;
+    const Arena::Scope scope(recording.arena);
+    const DeltaRows rows = take_delta_rows(recording, block.shape);
+
+    record_input(recording, block, rows);
+    kernels::short_convolution(recording.launcher, {.sequences = step.sequences,
+                                                    .input = rows.input,
+                                                    .output = rows.qkv,
+                                                    .weight = block.convolution,
+                                                    .ring = recurrent.ring,
+                                                    .width = block.convolution_width});
+    kernels::delta_net(
+        recording.launcher,
+        {.sequences = step.sequences,
+         .shape = block.shape,
+         .qkv = rows.qkv,
+         .a = {.rows = rows.alpha},
+         .b = {.rows = rows.beta},
+         .decay = block.decay,
+         .dt_bias = block.dt_bias,
+         .states = {.states = recurrent.states, .pending = recurrent.pending, .slots = recurrent.slots},
+         .output = rows.output,
+         .length_epsilon = length_epsilon});
+    kernels::gated_rms_norm(recording.launcher, {.values = rows.output,
+                                                 .gate = rows.gate,
+                                                 .weight = block.output_norm,
+                                                 .head_dim = block.shape.value_dim,
+                                                 .count = step.rows,
+                                                 .epsilon = block.epsilon});
+    record_halves(recording, rows.output, reads_halves(block.output.weights));
+    record_output(recording, block.output, rows.output);
 }
 
 } // namespace etna::model

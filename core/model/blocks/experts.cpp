@@ -19,18 +19,10 @@ bool in_tiles(const kernels::MatrixStack& stack) {
     return stack.matrices.layout.arrangement == kernels::Arrangement::tiles;
 }
 
-kernels::ExpertRouting choice_of(const Recording& recording, const ExpertsBlock& block) {
-    return {.experts = recording.activations.expert_ids,
-            .routing_weights = recording.activations.routing_weights,
-            .count = block.up.count,
-            .experts_per_token = block.experts_per_token,
-            .rows = recording.step.rows};
-}
-
 /// Rows of a step that are routed in one dispatch.
 bool routes_at_once(const Recording& recording, const ExpertsBlock& block, const RowRange& range) {
     return range.path == kernels::RowPath::decode &&
-           kernels::expert_router_usable(recording.library.target(), block.router.weight);
+           kernels::expert_router_usable(recording.launcher.target(), block.router.weight);
 }
 
 /// Rows whose down projections and their sum are one step: it reads an expert's matrix once for each row, so
@@ -99,168 +91,180 @@ bool reads_halves(const ExpertsBlock& block) {
     return (block.gate && in_tiles(*block.gate)) || in_tiles(block.up);
 }
 
-void record_routing(const Recording& recording, const ExpertsBlock& block,
+ExpertRows take_expert_rows(const Recording& recording, const ExpertsBlock& block) {
+    const uint32_t rows = recording.step.rows;
+    const uint32_t pairs = rows * block.experts_per_token;
+    const uint64_t pair_bytes = uint64_t{pairs} * sizeof(uint32_t);
+    return {.router = recording.rows(block.up.count),
+            .choice = {.experts = recording.arena.bytes(pair_bytes),
+                       .routing_weights = recording.arena.bytes(pair_bytes),
+                       .count = block.up.count,
+                       .experts_per_token = block.experts_per_token,
+                       .rows = rows},
+            .inner = recording.matrix_input(pairs, block.up.matrices.rows)};
+}
+
+void record_routing(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                     const kernels::Activations& input) {
-    const kernels::ExpertRouting choice = choice_of(recording, block);
-    const Activations& activations = recording.activations;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
     for (const RowRange& range : recording.step.row_ranges) {
         if (routes_at_once(recording, block, range)) {
-            kernels::expert_router(library, recorder,
-                                   {.weight = block.router.weight,
-                                    .bias = block.router.bias,
-                                    .input = input,
-                                    .router = activations.router,
-                                    .first = range.first,
-                                    .choice = choice.part(range.first, range.count),
-                                    .rule = block.rule,
-                                    .counters = activations.expert_counters});
+            kernels::expert_router(recording.launcher, {.weight = block.router.weight,
+                                                        .bias = block.router.bias,
+                                                        .input = input,
+                                                        .router = rows.router,
+                                                        .first = range.first,
+                                                        .choice = rows.choice.part(range.first, range.count),
+                                                        .rule = block.rule,
+                                                        .counters = recording.arena.zeros(
+                                                            uint64_t{range.count} * sizeof(uint32_t))});
             continue;
         }
-        kernels::linear(library, recorder,
-                        {.weight = block.router.weight,
-                         .input = input,
-                         .output = activations.router,
-                         .first = range.first,
-                         .count = range.count,
-                         .path = range.path,
-                         .bias = block.router.bias,
-                         .factors = block.router.factors});
+        kernels::linear(recording.launcher, {.weight = block.router.weight,
+                                             .input = input,
+                                             .output = rows.router,
+                                             .first = range.first,
+                                             .count = range.count,
+                                             .path = range.path,
+                                             .bias = block.router.bias,
+                                             .factors = block.router.factors});
     }
     for (const RowRange& range : recording.step.row_ranges) {
         if (routes_at_once(recording, block, range))
             continue;
-        kernels::expert_route(library, recorder,
-                              {.router = activations.router.part(range.first, range.count),
-                               .choice = choice.part(range.first, range.count),
-                               .rule = block.rule});
+        kernels::expert_route(recording.launcher, {.router = rows.router.part(range.first, range.count),
+                                                   .choice = rows.choice.part(range.first, range.count),
+                                                   .rule = block.rule});
     }
 }
 
-std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block) {
-    const kernels::ExpertRouting choice = choice_of(recording, block);
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
+                                                   const kernels::ExpertRouting& choice) {
     const auto stacks = {&block.up, &block.down, block.gate ? &*block.gate : &block.up};
     const auto tiled = std::count_if(stacks.begin(), stacks.end(),
                                      [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
     const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.up.matrices.layout.arrangement;
-    const kernels::ExpertGroups groups{
-        .range = recording.activations.expert_groups,
-        .tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement)};
-    if (tiled == std::ssize(stacks) && groups.tile_pairs == 1)
+    const uint32_t tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement);
+    if (tiled == std::ssize(stacks) && tile_pairs == 1)
         return std::nullopt;
-    kernels::expert_group(recording.library, recording.recorder, choice, groups);
+    const uint64_t bytes = kernels::expert_group_bytes(choice.rows, choice.experts_per_token);
+    const kernels::ExpertGroups groups{.range = recording.arena.bytes(bytes), .tile_pairs = tile_pairs};
+    kernels::expert_group(recording.launcher, choice, groups);
     return groups;
 }
 
-void record_inner(const Recording& recording, const ExpertsBlock& block,
+namespace {
+
+/// Products of gate and up in one step.
+void record_gate_up(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
+                    const std::optional<kernels::ExpertGroups>& groups,
+                    const std::optional<kernels::GateBiases>& biases) {
+    const uint64_t counter_bytes = kernels::expert_counter_bytes(rows.choice.pairs(), rows.inner.columns);
+    kernels::expert_gate_up(recording.launcher, {.gate = *block.gate,
+                                                 .up = block.up,
+                                                 .input = recording.activations.hidden,
+                                                 .output = rows.inner,
+                                                 .kind = block.gate_kind,
+                                                 .biases = biases,
+                                                 .halves = in_tiles(block.down),
+                                                 .counters = recording.arena.zeros(counter_bytes),
+                                                 .choice = rows.choice,
+                                                 .groups = groups});
+}
+
+} // namespace
+
+void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                   const std::optional<kernels::ExpertGroups>& groups) {
-    const kernels::ExpertRouting choice = choice_of(recording, block);
-    const Activations& activations = recording.activations;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
     std::optional<kernels::GateBiases> biases;
     if (block.gate_bias && block.up_bias) {
         biases = {.gate = *block.gate_bias,
                   .up = *block.up_bias,
-                  .experts = choice.experts,
-                  .expert_count = choice.count};
+                  .experts = rows.choice.experts,
+                  .expert_count = rows.choice.count};
     }
-    const bool halves = in_tiles(block.down);
     if (block.gate && in_tiles(*block.gate) && block.gate->matrices.layout == block.up.matrices.layout) {
-        kernels::expert_gate_up(library, recorder,
-                                {.gate = *block.gate,
-                                 .up = block.up,
-                                 .input = activations.hidden,
-                                 .output = activations.expert_gate,
-                                 .kind = block.gate_kind,
-                                 .biases = biases,
-                                 .halves = halves,
-                                 .counters = activations.expert_counters,
-                                 .choice = choice,
-                                 .groups = groups});
+        record_gate_up(recording, block, rows, groups, biases);
         return;
     }
-    kernels::ExpertLinear linear{.weights = block.gate ? *block.gate : block.up,
-                                 .input = activations.hidden,
-                                 .output = activations.expert_gate,
-                                 .reads = kernels::ExpertInput::row,
-                                 .choice = choice,
-                                 .groups = groups};
-    kernels::expert_linear(library, recorder, linear);
+    const auto project = [&](const kernels::MatrixStack& weights, const kernels::Activations& output) {
+        kernels::expert_linear(recording.launcher, {.weights = weights,
+                                                    .input = recording.activations.hidden,
+                                                    .output = output,
+                                                    .reads = kernels::ExpertInput::row,
+                                                    .choice = rows.choice,
+                                                    .groups = groups});
+    };
+    kernels::Activations up = rows.inner;
     if (block.gate) {
-        linear.weights = block.up;
-        linear.output = activations.expert_up;
-        kernels::expert_linear(library, recorder, linear);
+        up = recording.arena.rows(rows.choice.pairs(), rows.inner.columns);
+        project(*block.gate, rows.inner);
     }
-    kernels::gate_multiply(library, recorder,
-                           {.gate = activations.expert_gate,
-                            .up = block.gate ? activations.expert_up : activations.expert_gate,
-                            .first = 0,
-                            .count = choice.pairs(),
-                            .kind = block.gate_kind,
-                            .biases = biases,
-                            .halves = halves});
+    project(block.up, up);
+    kernels::gate_multiply(recording.launcher, {.gate = rows.inner,
+                                                .up = up,
+                                                .first = 0,
+                                                .count = rows.choice.pairs(),
+                                                .kind = block.gate_kind,
+                                                .biases = biases,
+                                                .halves = in_tiles(block.down)});
 }
 
-void record_sum(const Recording& recording, const ExpertsBlock& block,
+void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                 const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
                 kernels::Store store) {
-    const Activations& activations = recording.activations;
-    const kernels::ExpertRouting choice = choice_of(recording, block);
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
-    const uint32_t per_token = choice.experts_per_token;
+    const uint32_t per_token = block.experts_per_token;
     bool has_others = false;
     for (const RowRange& range : recording.step.row_ranges) {
         if (!sums_at_once(block, range)) {
             has_others = has_others || range.count > 0;
             continue;
         }
-        kernels::expert_down(
-            library, recorder,
-            {.weights = block.down,
-             .input = activations.expert_gate.part(range.first * per_token, range.count * per_token),
-             .output = output.part(range.first, range.count),
-             .choice = choice.part(range.first, range.count),
-             .store = store,
-             .bias = block.down_bias});
+        kernels::expert_down(recording.launcher,
+                             {.weights = block.down,
+                              .input = rows.inner.part(range.first * per_token, range.count * per_token),
+                              .output = output.part(range.first, range.count),
+                              .choice = rows.choice.part(range.first, range.count),
+                              .store = store,
+                              .bias = block.down_bias});
     }
     if (!has_others)
         return;
-    kernels::expert_linear(library, recorder, // of all pairs, because these are grouped
+    const kernels::Activations outputs = recording.arena.rows(rows.choice.pairs(), output.columns);
+    kernels::expert_linear(recording.launcher, // of all pairs, because these are grouped
                            {.weights = block.down,
-                            .input = activations.expert_gate,
-                            .output = activations.expert_outputs,
+                            .input = rows.inner,
+                            .output = outputs,
                             .reads = kernels::ExpertInput::pair,
-                            .choice = choice,
+                            .choice = rows.choice,
                             .groups = groups});
     for (const RowRange& range : recording.step.row_ranges) {
         if (sums_at_once(block, range))
             continue;
-        kernels::expert_sum(
-            library, recorder,
-            {.input = activations.expert_outputs.part(range.first * per_token, range.count * per_token),
-             .output = output.part(range.first, range.count),
-             .choice = choice.part(range.first, range.count),
-             .store = store,
-             .bias = block.down_bias});
+        kernels::expert_sum(recording.launcher,
+                            {.input = outputs.part(range.first * per_token, range.count * per_token),
+                             .output = output.part(range.first, range.count),
+                             .choice = rows.choice.part(range.first, range.count),
+                             .store = store,
+                             .bias = block.down_bias});
     }
 }
 
 void record(const Recording& recording, const ExpertsBlock& block) {
+    const Arena::Scope scope(recording.arena);
+    const ExpertRows rows = take_expert_rows(recording, block);
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
                 reads_halves(block) || (block.shared && reads_halves(*block.shared)));
+    SharedRows shared;
     if (block.shared)
-        record_shared_projections(recording, *block.shared);
-    record_routing(recording, block, recording.activations.hidden);
+        shared = record_shared_projections(recording, *block.shared);
+    record_routing(recording, block, rows, recording.activations.hidden);
     if (block.shared)
-        record_shared_product(recording, *block.shared);
-    const auto groups = record_groups(recording, block);
-    record_inner(recording, block, groups);
+        record_shared_product(recording, *block.shared, shared);
+    const auto groups = record_groups(recording, block, rows.choice);
+    record_inner(recording, block, rows, groups);
     if (block.shared)
-        record_shared_output(recording, *block.shared);
-    record_sum(recording, block, groups, recording.activations.residual, kernels::Store::add);
+        record_shared_output(recording, *block.shared, shared);
+    record_sum(recording, block, rows, groups, recording.activations.residual, kernels::Store::add);
 }
 
 } // namespace etna::model

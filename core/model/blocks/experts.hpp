@@ -48,17 +48,27 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
 /// Whether decode rows of gate or up read the halves of h.
 bool reads_halves(const ExpertsBlock& block);
 
+/// What the block's steps hand to each other.
+struct ExpertRows {
+    kernels::Activations router; ///< [rows, experts]
+    kernels::ExpertRouting choice;
+    kernels::Activations inner; ///< [pairs, their feed_forward]: the input of `down`
+};
+ExpertRows take_expert_rows(const Recording& recording, const ExpertsBlock& block);
+
 // The steps of the block without its norm and its shared expert.
 /// Records the choices of the router for all rows of its input.
-void record_routing(const Recording& recording, const ExpertsBlock& block, const kernels::Activations& input);
+void record_routing(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
+                    const kernels::Activations& input);
 /// Records the groups that the step's pairs need; empty if they need none: matrices in tiles and few rows.
-std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block);
-/// Records the inner values of the pairs of Activations::hidden in one step or three. Leaves them in
-/// Activations::expert_gate, with halves if `down` reads them.
-void record_inner(const Recording& recording, const ExpertsBlock& block,
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
+                                                   const kernels::ExpertRouting& choice);
+/// Records the inner values of the pairs of Activations::hidden in one step or three, with halves if `down`
+/// reads them.
+void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                   const std::optional<kernels::ExpertGroups>& groups);
 /// Records output (=|+=) the sum of the experts' outputs.
-void record_sum(const Recording& recording, const ExpertsBlock& block,
+void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                 const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
                 kernels::Store store);
 

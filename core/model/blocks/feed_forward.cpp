@@ -58,65 +58,67 @@ bool reads_halves(const FeedForwardBlock& block) {
     return (block.gate && reads_halves(*block.gate)) || reads_halves(block.up);
 }
 
-void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
-    const Activations& activations = recording.activations;
-    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
+GatedRows take_gated_rows(const Recording& recording, const FeedForwardBlock& block) {
+    const uint32_t columns = block.up.weight.rows;
+    const kernels::Activations gate = recording.matrix_input(columns);
+    return {.gate = gate, .up = block.gate ? recording.rows(columns) : gate};
+}
+
+void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows) {
     if (!block.gate) { // the product is of up with itself
-        const std::array<Projection, 1> up{{{block.up, gate}}};
+        const std::array<Projection, 1> up{{{block.up, rows.up}}};
         record_projections(recording, block.norm, up);
         return;
     }
-    const kernels::Activations up = narrowed(activations.up, block.up.weight.rows);
-    const std::array<Projection, 2> projections{{{*block.gate, gate}, {block.up, up}}};
+    const std::array<Projection, 2> projections{{{*block.gate, rows.gate}, {block.up, rows.up}}};
     if (!block.is_gate_fused) {
         record_projections(recording, block.norm, projections);
         return;
     }
+    const Arena::Scope scope(recording.arena);
     for (const RowRange& range : recording.step.row_ranges) {
         if (range.path == kernels::RowPath::prefill) {
             record_projections(recording, range, block.norm, projections);
             continue;
         }
-        kernels::fused_linear(recording.library, recording.recorder,
+        kernels::fused_linear(recording.launcher,
                               {.weight = block.gate->weight,
                                .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
-                               .input = activations.hidden,
+                               .input = recording.activations.hidden,
                                .norm = pending_norm(recording, block.norm),
-                               .output = gate,
-                               .halves = gate.halves,
-                               .counters = activations.fused_counters,
+                               .output = rows.gate,
+                               .halves = rows.gate.halves,
+                               .counters = fused_counters(recording, rows.gate.columns),
                                .first = range.first,
                                .count = range.count});
     }
 }
 
-kernels::Activations record_product(const Recording& recording, const FeedForwardBlock& block) {
-    const Activations& activations = recording.activations;
-    const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
-    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
+void record_product(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows) {
+    const RowRange outside = rows_outside(recording.step, block.is_gate_fused);
     const bool are_read = !block.is_gate_fused || prompts_read_halves(recording);
-    kernels::gate_multiply(recording.library, recording.recorder,
-                           {.gate = gate,
-                            .up = block.gate ? narrowed(activations.up, gate.columns) : gate,
+    kernels::gate_multiply(recording.launcher,
+                           {.gate = rows.gate,
+                            .up = rows.up,
                             .is_alone = !block.gate && block.gate_kind != kernels::Gate::relu,
-                            .first = rows.first,
-                            .count = rows.count,
+                            .first = outside.first,
+                            .count = outside.count,
                             .kind = block.gate_kind,
                             .halves = reads_halves(block.down.weights) && are_read});
-    return gate;
 }
 
 void record(const Recording& recording, const FeedForwardBlock& block) {
+    const Arena::Scope scope(recording.arena);
+    const GatedRows rows = take_gated_rows(recording, block);
     record_norm(recording, block.norm, reads_halves(block));
-    record_gate_and_up(recording, block);
+    record_gate_and_up(recording, block, rows);
     if (block.gate_deviations) {
-        kernels::statistical_top_k(recording.library, recording.recorder,
-                                   {.values = narrowed(recording.activations.gate, block.up.weight.rows),
-                                    .count = recording.step.rows,
-                                    .deviations = *block.gate_deviations});
+        kernels::statistical_top_k(
+            recording.launcher,
+            {.values = rows.gate, .count = recording.step.rows, .deviations = *block.gate_deviations});
     }
-    const kernels::Activations product = record_product(recording, block);
-    record_output(recording, block.down, product);
+    record_product(recording, block, rows);
+    record_output(recording, block.down, rows.gate);
 }
 
 } // namespace etna::model

@@ -42,11 +42,18 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
 /// Whether decode rows of gate or up read the halves of h.
 bool reads_halves(const FeedForwardBlock& block);
 
+/// The block's inner rows, [rows, feed_forward] each. Without a gate both are the same.
+struct GatedRows {
+    kernels::Activations gate; ///< then the product with `up`: the input of the last matrix
+    kernels::Activations up;
+};
+GatedRows take_gated_rows(const Recording& recording, const FeedForwardBlock& block);
+
 // The steps of the block between its norm and its last matrix.
 /// Records gate and up of Activations::hidden; of fused decode rows their product.
-void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block);
-/// Records the product of gate and up, and returns it: the input of the last matrix.
-kernels::Activations record_product(const Recording& recording, const FeedForwardBlock& block);
+void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows);
+/// Records the product of gate and up.
+void record_product(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows);
 
 /// Records the block.
 void record(const Recording& recording, const FeedForwardBlock& block);

@@ -12,75 +12,80 @@
 namespace etna::model {
 namespace {
 
+/// The block's rows from its projections to the attended latents.
+struct LatentRows {
+    kernels::Activations queries;  ///< [rows, latent_query_width]
+    kernels::Activations kv;       ///< [rows, head_dim]: latents and the shared part of keys
+    kernels::Activations q;        ///< [rows, q_heads x head_dim]: queries of latents
+    kernels::Activations attended; ///< [rows, q_heads x rank]
+};
+
+LatentRows take_latent_rows(const Recording& recording, const LatentAttentionBlock& block,
+                            const kernels::LayerCache& cache) {
+    return {.queries = recording.rows(block.q.weight.rows),
+            .kv = recording.rows(block.kv.weight.rows),
+            .q = recording.rows(block.q_heads * cache.head_dim),
+            .attended = recording.rows(block.q_heads * block.shape.rank)};
+}
+
 /// Queries of the step's rows and, before their norm and rotation, latents and the shared part of keys.
-void record_queries(const Recording& recording, const LatentAttentionBlock& block) {
-    const Activations& activations = recording.activations;
-    vk::Recorder& recorder = recording.recorder;
+void record_queries(const Recording& recording, const LatentAttentionBlock& block, const LatentRows& rows) {
     const auto& narrow = block.narrow_query;
     const LinearWeights& first = narrow ? narrow->a : block.q;
     record_norm(recording, block.norm, reads_halves(first) || reads_halves(block.kv));
-    const std::array<Projection, 2> projections{
-        {{first, narrow ? activations.latent_query_input : activations.latent_queries},
-         {block.kv, activations.k}}};
+    const kernels::Activations input = narrow ? recording.matrix_input(first.weight.rows) : rows.queries;
+    const std::array<Projection, 2> projections{{{first, input}, {block.kv, rows.kv}}};
     record_projections(recording, block.norm, projections);
     if (!narrow)
         return;
-    kernels::rms_norm(recording.library, recorder,
-                      {.input = activations.latent_query_input,
-                       .output = activations.latent_query_input,
-                       .weight = narrow->norm,
-                       .count = recording.step.rows,
-                       .indices = std::nullopt,
-                       .epsilon = block.epsilon,
-                       .halves = reads_halves(block.q)});
-    record_linear(recording, block.q, activations.latent_query_input, activations.latent_queries,
-                  kernels::Store::replace);
+    kernels::rms_norm(recording.launcher, {.input = input,
+                                           .output = input,
+                                           .weight = narrow->norm,
+                                           .count = recording.step.rows,
+                                           .indices = std::nullopt,
+                                           .epsilon = block.epsilon,
+                                           .halves = reads_halves(block.q)});
+    record_linear(recording, block.q, input, rows.queries, kernels::Store::replace);
 }
 
 /// The heads that attend to latents, and the step's keys in the cache.
 void record_keys(const Recording& recording, const LatentAttentionBlock& block,
-                 const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
+                 const kernels::LayerCache& cache, const LatentRows& rows) {
     const GroupInputs& inputs = recording.step.groups[block.group];
     const LatentConfig& shape = block.shape;
     kernels::heads_product(
-        recording.library, recording.recorder,
+        recording.launcher,
         {.weights = block.key_parts,
-         .input = {.rows = activations.latent_queries,
-                   .head_dim = shape.query_dim(),
-                   .columns = shape.unrotated},
-         .output = {.rows = activations.q, .head_dim = cache.head_dim, .columns = shape.rank},
+         .input = {.rows = rows.queries, .head_dim = shape.query_dim(), .columns = shape.unrotated},
+         .output = {.rows = rows.q, .head_dim = cache.head_dim, .columns = shape.rank},
          .count = recording.step.rows});
-    kernels::latent_store(recording.library, recording.recorder,
-                          {.rows = rows_of(inputs, 0, recording.step.rows),
-                           .q = activations.latent_queries,
-                           .output = activations.q,
-                           .kv = activations.k,
-                           .norm = block.latent_norm,
-                           .angles = inputs.angles,
-                           .cache = cache,
-                           .tables = inputs.tables,
-                           .q_heads = block.q_heads,
-                           .unrotated = shape.unrotated,
-                           .rotated = shape.rotated,
-                           .pairs = block.pairs,
-                           .epsilon = block.epsilon});
+    kernels::latent_store(recording.launcher, {.rows = rows_of(inputs, 0, recording.step.rows),
+                                               .q = rows.queries,
+                                               .output = rows.q,
+                                               .kv = rows.kv,
+                                               .norm = block.latent_norm,
+                                               .angles = inputs.angles,
+                                               .cache = cache,
+                                               .tables = inputs.tables,
+                                               .q_heads = block.q_heads,
+                                               .unrotated = shape.unrotated,
+                                               .rotated = shape.rotated,
+                                               .pairs = block.pairs,
+                                               .epsilon = block.epsilon});
 }
 
 /// The heads' weighted latents, through their value projections and O, into the residual.
-void record_values(const Recording& recording, const LatentAttentionBlock& block) {
-    const Activations& activations = recording.activations;
+void record_values(const Recording& recording, const LatentAttentionBlock& block, const LatentRows& rows) {
     const LatentConfig& shape = block.shape;
+    const kernels::Activations values = recording.matrix_input(block.q_heads * shape.value_dim);
     kernels::heads_product(
-        recording.library, recording.recorder,
+        recording.launcher,
         {.weights = block.value_parts,
-         .input = {.rows = activations.attention_output, .head_dim = shape.rank, .columns = shape.rank},
-         .output = {.rows = activations.latent_output,
-                    .head_dim = shape.value_dim,
-                    .columns = shape.value_dim},
+         .input = {.rows = rows.attended, .head_dim = shape.rank, .columns = shape.rank},
+         .output = {.rows = values, .head_dim = shape.value_dim, .columns = shape.value_dim},
          .count = recording.step.rows});
-    record_halves(recording, activations.latent_output, reads_halves(block.output.weights));
-    record_output(recording, block.output, activations.latent_output);
+    record_halves(recording, values, reads_halves(block.output.weights));
+    record_output(recording, block.output, values);
 }
 
 } // namespace
@@ -131,25 +136,29 @@ LatentAttentionBlock latent_attention_block(const Weights& weights, const Config
             .group = attention.group};
 }
 
-void record(const Recording& recording, const LatentAttentionBlock& block, const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
+std::vector<const LinearWeights*> readers(const LatentAttentionBlock& block) {
+    return {block.narrow_query ? &block.narrow_query->a : &block.q, &block.kv};
+}
+
+void record(const Recording& recording, const LatentAttentionBlock& block, const LayerState& state) {
+    const kernels::LayerCache& cache = state.cache;
     const GroupInputs& inputs = recording.step.groups[block.group];
-    record_queries(recording, block);
-    record_keys(recording, block, cache);
+    const Arena::Scope scope(recording.arena);
+    const LatentRows heads = take_latent_rows(recording, block, cache);
+    record_queries(recording, block, heads);
+    record_keys(recording, block, cache, heads);
     record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
         return kernels::Attention{.rows = rows_of(inputs, range.first, range.count),
-                                  .q = activations.q,
-                                  .output = activations.attention_output,
+                                  .q = heads.q,
+                                  .output = heads.attended,
                                   .cache = cache,
                                   .tables = inputs.tables,
                                   .q_heads = block.q_heads,
                                   .scale = block.scale,
                                   .path = range.path,
-                                  .attend_max = attend_max,
-                                  .partials = activations.attention_partials,
-                                  .counters = activations.attention_counters};
+                                  .attend_max = attend_max};
     });
-    record_values(recording, block);
+    record_values(recording, block, heads);
 }
 
 } // namespace etna::model

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace etna::model {
 
@@ -18,8 +19,6 @@ namespace etna::model {
 /// scores of softmax p (K_h q_h) . c_j + rotate(r_h) . rotate(r_j), queries q || r = Q h or Q_b rms_norm(Q_a
 /// h), and c || r = KV h with c normalised (DeepSeek-V2, arXiv 2405.04434, section 2.1 and appendix C).
 struct LatentAttentionBlock {
-    using State = kernels::LayerCache;
-
     /// Queries through a narrower row.
     struct NarrowQuery {
         LinearWeights a;
@@ -51,7 +50,10 @@ void declare_latent_attention(TensorTable& table, const Config& config, uint32_t
 /// The block over tensors that declare_latent_attention() declared.
 LatentAttentionBlock latent_attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
+/// The matrices that read the block's norm.
+std::vector<const LinearWeights*> readers(const LatentAttentionBlock& block);
+
 /// Records the block.
-void record(const Recording& recording, const LatentAttentionBlock& block, const kernels::LayerCache& cache);
+void record(const Recording& recording, const LatentAttentionBlock& block, const LayerState& state);
 
 } // namespace etna::model

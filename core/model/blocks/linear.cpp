@@ -39,7 +39,7 @@ void record_stacks(const Recording& recording, const RowRange& range, const Inpu
         if (!is_stackable(weights.weight)) {
             kernels::Linear one = linear_of(range, weights, hidden, output, kernels::Store::replace);
             one.norm = pending_norm(recording, norm);
-            kernels::linear(recording.library, recording.recorder, one);
+            kernels::linear(recording.launcher, one);
             continue;
         }
         std::array<kernels::StackedMatrix, kernels::stacked_matrices_max> stack;
@@ -51,12 +51,11 @@ void record_stacks(const Recording& recording, const RowRange& range, const Inpu
             stack[size++] = {.weight = other.weight, .output = other_output, .bias = other.bias};
             is_done[k] = true;
         }
-        kernels::linear_stack(recording.library, recording.recorder,
-                              {.matrices = std::span(stack).first(size),
-                               .input = hidden,
-                               .first = range.first,
-                               .count = range.count,
-                               .norm = pending_norm(recording, norm)});
+        kernels::linear_stack(recording.launcher, {.matrices = std::span(stack).first(size),
+                                                   .input = hidden,
+                                                   .first = range.first,
+                                                   .count = range.count,
+                                                   .norm = pending_norm(recording, norm)});
     }
 }
 
@@ -64,8 +63,9 @@ void record_stacks(const Recording& recording, const RowRange& range, const Inpu
 void record_fused_output(const Recording& recording, const RowRange& range, const OutputMatrix& output,
                          const kernels::Activations& input) {
     const Activations& activations = recording.activations;
+    const Arena::Scope scope(recording.arena);
     kernels::fused_linear(
-        recording.library, recording.recorder,
+        recording.launcher,
         {.weight = output.weights.weight,
          .input = input,
          .output = activations.residual,
@@ -74,7 +74,7 @@ void record_fused_output(const Recording& recording, const RowRange& range, cons
                                         .squares = activations.squares,
                                         .nan_probe = {.nan_probes = activations.nan_probes,
                                                       .nan_probe = output.next_norm->nan_probe}},
-         .counters = activations.fused_counters,
+         .counters = fused_counters(recording, output.weights.weight.rows),
          .first = range.first,
          .count = range.count,
          .store = kernels::Store::add,
@@ -87,8 +87,7 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
     for (const RowRange& range : recording.step.row_ranges) {
-        kernels::linear(recording.library, recording.recorder,
-                        linear_of(range, weights, input, output, store));
+        kernels::linear(recording.launcher, linear_of(range, weights, input, output, store));
     }
 }
 
@@ -99,9 +98,8 @@ void record_projections(const Recording& recording, const RowRange& range, const
         return;
     }
     for (const auto& [weights, output] : projections) {
-        kernels::linear(
-            recording.library, recording.recorder,
-            linear_of(range, weights, recording.activations.hidden, output, kernels::Store::replace));
+        kernels::linear(recording.launcher, linear_of(range, weights, recording.activations.hidden, output,
+                                                      kernels::Store::replace));
     }
 }
 
@@ -118,7 +116,7 @@ std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, con
 }
 
 bool prompts_read_halves(const Recording& recording) {
-    return kernels::prompts_read_halves(recording.library.target());
+    return kernels::prompts_read_halves(recording.launcher.target());
 }
 
 void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
@@ -128,9 +126,12 @@ void record_halves(const Recording& recording, const kernels::Activations& input
             range.path == kernels::RowPath::decode ? !decode_rows_have_them : prompts_read_halves(recording);
         if (!requested || !are_missing || range.count == 0)
             continue;
-        kernels::halve(recording.library, recording.recorder,
-                       {.rows = input, .first = range.first, .count = range.count});
+        kernels::halve(recording.launcher, {.rows = input, .first = range.first, .count = range.count});
     }
+}
+
+vk::Range fused_counters(const Recording& recording, uint32_t columns) {
+    return recording.arena.zeros(kernels::fused_counter_bytes(recording.step.rows, columns));
 }
 
 RowRange rows_outside(const Step& step, bool decode_is_fused) {
@@ -147,7 +148,7 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
     const RowRange rows = rows_outside(recording.step, norm.is_pending);
     const bool are_read = !norm.is_pending || prompts_read_halves(recording);
     kernels::rms_norm(
-        recording.library, recording.recorder,
+        recording.launcher,
         {.input = activations.residual,
          .output = activations.hidden,
          .weight = norm.weight,
@@ -169,22 +170,21 @@ void record_output(const Recording& recording, const OutputMatrix& output,
     const auto& [weights, post_norm, next_norm] = output;
     if (post_norm.weight) {
         record_linear(recording, weights, input, activations.hidden, kernels::Store::replace);
-        kernels::rms_norm(recording.library, recording.recorder,
-                          {.input = activations.hidden,
-                           .output = activations.residual,
-                           .weight = *post_norm.weight,
-                           .count = recording.step.rows,
-                           .indices = std::nullopt,
-                           .epsilon = post_norm.epsilon,
-                           .store = kernels::Store::add,
-                           .scale = post_norm.scale});
+        kernels::rms_norm(recording.launcher, {.input = activations.hidden,
+                                               .output = activations.residual,
+                                               .weight = *post_norm.weight,
+                                               .count = recording.step.rows,
+                                               .indices = std::nullopt,
+                                               .epsilon = post_norm.epsilon,
+                                               .store = kernels::Store::add,
+                                               .scale = post_norm.scale});
         return;
     }
     for (const RowRange& range : recording.step.row_ranges) {
         if (next_norm && range.path == kernels::RowPath::decode) {
             record_fused_output(recording, range, output, input);
         } else {
-            kernels::linear(recording.library, recording.recorder,
+            kernels::linear(recording.launcher,
                             linear_of(range, weights, input, activations.residual, kernels::Store::add));
         }
     }

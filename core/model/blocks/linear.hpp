@@ -54,6 +54,9 @@ struct InputNorm {
     bool replaces_residual = false; ///< the residual becomes the norm, as if the block before ended with it
 };
 
+/// Zeros of kernels::fused_counter_bytes() for the step's rows, from its arena.
+vk::Range fused_counters(const Recording& recording, uint32_t columns);
+
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
 RowRange rows_outside(const Step& step, bool decode_is_fused);
 

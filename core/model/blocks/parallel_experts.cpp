@@ -57,29 +57,31 @@ ParallelExpertsBlock parallel_experts_block(const Weights& weights, const Config
 void record(const Recording& recording, const ParallelExpertsBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::Activations& hidden = activations.hidden;
-    const kernels::Activations& branches = activations.branches; // first the input of the router
+    const Arena::Scope scope(recording.arena);
+    const kernels::Activations branches = recording.rows(hidden.columns); // first the input of the router
+    const GatedRows dense = take_gated_rows(recording, block.dense);
+    const ExpertRows experts = take_expert_rows(recording, block.experts);
     const float epsilon = block.experts.epsilon;
-    vk::Recorder& recorder = recording.recorder;
     const auto record_one = [&](const kernels::RmsNorm& norm) {
-        kernels::rms_norm(recording.library, recorder, norm);
+        kernels::rms_norm(recording.launcher, norm);
     };
     using enum kernels::Store;
 
     record_one(branch_norm(recording, activations.residual, block.router_norm, epsilon, branches, replace));
     record_norm(recording, block.dense.norm, reads_halves(block.dense));
-    record_gate_and_up(recording, block.dense);
-    record_routing(recording, block.experts, branches);
-    const kernels::Activations product = record_product(recording, block.dense);
+    record_gate_and_up(recording, block.dense, dense);
+    record_routing(recording, block.experts, experts, branches);
+    record_product(recording, block.dense, dense);
     kernels::RmsNorm input =
         branch_norm(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
     input.halves = reads_halves(block.experts);
     record_one(input);
-    const auto groups = record_groups(recording, block.experts);
-    record_linear(recording, block.dense.down.weights, product, branches, replace);
-    record_inner(recording, block.experts, groups);
+    const auto groups = record_groups(recording, block.experts, experts.choice);
+    record_linear(recording, block.dense.down.weights, dense.gate, branches, replace);
+    record_inner(recording, block.experts, experts, groups);
     record_one(
         branch_norm(recording, branches, *block.dense.down.post_norm.weight, epsilon, branches, replace));
-    record_sum(recording, block.experts, groups, hidden, replace);
+    record_sum(recording, block.experts, experts, groups, hidden, replace);
     record_one(branch_norm(recording, hidden, block.experts_norm, epsilon, branches, add));
     kernels::RmsNorm output = branch_norm(recording, branches, *block.post_norm.weight,
                                           block.post_norm.epsilon, activations.residual, add);

@@ -67,43 +67,43 @@ PerLayerBlock per_layer_block(const Weights& weights, const Config& config, uint
 void record(const Recording& recording, const PerLayerInputs& inputs) {
     const Activations& activations = recording.activations;
     const Step& step = recording.step;
-    kernels::embed(recording.library, recording.recorder,
-                   {.rows = rows_of(step.groups[0], 0, step.rows),
-                    .slots = activations.slots,
-                    .embeddings = {},
-                    .table = inputs.table,
-                    .output = activations.per_layer_inputs,
-                    .scale = inputs.table_scale});
+    kernels::embed(recording.launcher, {.rows = rows_of(step.groups[0], 0, step.rows),
+                                        .slots = activations.slots,
+                                        .embeddings = {},
+                                        .table = inputs.table,
+                                        .output = activations.per_layer_inputs,
+                                        .scale = inputs.table_scale});
     record_halves(recording, activations.residual, reads_halves(inputs.projection));
-    record_linear(recording, inputs.projection, activations.residual, activations.per_layer_projection,
-                  kernels::Store::replace);
-    kernels::rms_norm(recording.library, recording.recorder,
-                      {.input = activations.per_layer_projection,
-                       .output = activations.per_layer_inputs,
-                       .weight = inputs.norm,
-                       .groups = inputs.layers,
-                       .count = step.rows,
-                       .indices = std::nullopt,
-                       .epsilon = inputs.epsilon,
-                       .store = kernels::Store::add});
+    const Arena::Scope scope(recording.arena);
+    const kernels::Activations projection = recording.rows(inputs.projection.weight.rows);
+    record_linear(recording, inputs.projection, activations.residual, projection, kernels::Store::replace);
+    kernels::rms_norm(recording.launcher, {.input = projection,
+                                           .output = activations.per_layer_inputs,
+                                           .weight = inputs.norm,
+                                           .groups = inputs.layers,
+                                           .count = step.rows,
+                                           .indices = std::nullopt,
+                                           .epsilon = inputs.epsilon,
+                                           .store = kernels::Store::add});
 }
 
-void record_layer_input(const Recording& recording, const PerLayerBlock& block,
-                        const kernels::Activations& input) {
-    const Activations& activations = recording.activations;
+kernels::Activations record_layer_input(const Recording& recording, const PerLayerBlock& block,
+                                        const kernels::Activations& input) {
+    const kernels::Activations gate = recording.matrix_input(block.gate.weight.rows);
     record_halves(recording, input, reads_halves(block.gate));
-    record_linear(recording, block.gate, input, activations.per_layer_gate, kernels::Store::replace);
-    kernels::gate_multiply(recording.library, recording.recorder,
-                           {.gate = activations.per_layer_gate,
-                            .up = input_of(recording, block.layer, activations.per_layer_gate.columns),
-                            .count = recording.step.rows,
-                            .kind = block.gate_kind,
-                            .halves = reads_halves(block.down.weights)});
+    record_linear(recording, block.gate, input, gate, kernels::Store::replace);
+    kernels::gate_multiply(recording.launcher, {.gate = gate,
+                                                .up = input_of(recording, block.layer, gate.columns),
+                                                .count = recording.step.rows,
+                                                .kind = block.gate_kind,
+                                                .halves = reads_halves(block.down.weights)});
+    return gate;
 }
 
 void record(const Recording& recording, const PerLayerBlock& block) {
-    record_layer_input(recording, block, recording.activations.residual);
-    record_output(recording, block.down, recording.activations.per_layer_gate);
+    const Arena::Scope scope(recording.arena);
+    record_output(recording, block.down,
+                  record_layer_input(recording, block, recording.activations.residual));
 }
 
 } // namespace etna::model

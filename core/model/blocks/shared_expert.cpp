@@ -37,34 +37,35 @@ bool reads_halves(const SharedExpert& expert) {
            (expert.row_gate && reads_halves(*expert.row_gate));
 }
 
-void record_shared_projections(const Recording& recording, const SharedExpert& expert) {
-    const Activations& activations = recording.activations;
+SharedRows record_shared_projections(const Recording& recording, const SharedExpert& expert) {
     const auto project = [&](const LinearWeights& weights, const kernels::Activations& output) {
-        record_linear(recording, weights, activations.hidden, output, kernels::Store::replace);
+        record_linear(recording, weights, recording.activations.hidden, output, kernels::Store::replace);
+        return output;
     };
-    if (expert.gate)
-        project(*expert.gate, activations.shared_gate);
-    project(expert.up, expert.gate ? activations.shared_up : activations.shared_gate);
+    SharedRows rows;
+    rows.gate = rows.up = recording.matrix_input(expert.up.weight.rows);
+    if (expert.gate) {
+        rows.up = recording.rows(expert.up.weight.rows);
+        project(*expert.gate, rows.gate);
+    }
+    project(expert.up, rows.up);
     if (expert.row_gate)
-        project(*expert.row_gate, activations.shared_row_gate);
+        rows.row_gate = project(*expert.row_gate, recording.rows(1));
+    return rows;
 }
 
-void record_shared_product(const Recording& recording, const SharedExpert& expert) {
-    const Activations& activations = recording.activations;
-    kernels::gate_multiply(
-        recording.library, recording.recorder,
-        {.gate = activations.shared_gate,
-         .up = expert.gate ? activations.shared_up : activations.shared_gate,
-         .first = 0,
-         .count = recording.step.rows,
-         .kind = expert.gate_kind,
-         .row_gate = expert.row_gate ? std::optional(activations.shared_row_gate) : std::nullopt,
-         .halves = reads_halves(expert.down)});
+void record_shared_product(const Recording& recording, const SharedExpert& expert, const SharedRows& rows) {
+    kernels::gate_multiply(recording.launcher, {.gate = rows.gate,
+                                                .up = rows.up,
+                                                .first = 0,
+                                                .count = recording.step.rows,
+                                                .kind = expert.gate_kind,
+                                                .row_gate = rows.row_gate,
+                                                .halves = reads_halves(expert.down)});
 }
 
-void record_shared_output(const Recording& recording, const SharedExpert& expert) {
-    const Activations& activations = recording.activations;
-    record_linear(recording, expert.down, activations.shared_gate, activations.residual, kernels::Store::add);
+void record_shared_output(const Recording& recording, const SharedExpert& expert, const SharedRows& rows) {
+    record_linear(recording, expert.down, rows.gate, recording.activations.residual, kernels::Store::add);
 }
 
 } // namespace etna::model

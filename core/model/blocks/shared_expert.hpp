@@ -31,10 +31,17 @@ std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& 
 /// Whether decode rows read the halves of h.
 bool reads_halves(const SharedExpert& expert);
 
+/// The expert's inner rows. Without a gate, `gate` and `up` are the same.
+struct SharedRows {
+    kernels::Activations gate;                    ///< [rows, its feed_forward]; then the product with `up`
+    kernels::Activations up;                      ///< [rows, its feed_forward]
+    std::optional<kernels::Activations> row_gate; ///< [rows, 1]
+};
+
 // The steps of the block: projections from Activations::hidden, their product,
 // and the projection into the residual.
-void record_shared_projections(const Recording& recording, const SharedExpert& expert);
-void record_shared_product(const Recording& recording, const SharedExpert& expert);
-void record_shared_output(const Recording& recording, const SharedExpert& expert);
+SharedRows record_shared_projections(const Recording& recording, const SharedExpert& expert);
+void record_shared_product(const Recording& recording, const SharedExpert& expert, const SharedRows& rows);
+void record_shared_output(const Recording& recording, const SharedExpert& expert, const SharedRows& rows);
 
 } // namespace etna::model

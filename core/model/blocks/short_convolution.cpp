@@ -1,6 +1,7 @@
 #include "core/model/blocks/short_convolution.hpp"
 
 #include "core/kernels/short_convolution.hpp"
+#include "core/model/blocks/recurrence.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <array>
@@ -16,7 +17,7 @@ std::string convolution_tensor(uint32_t layer) {
 }
 
 const ShortConvolutionConfig& shape_of(const Config& config, uint32_t layer) {
-    return std::get<ShortConvolutionConfig>(config.layers[layer].mixer);
+    return *config.layers[layer].mixer.get_if<ShortConvolutionConfig>();
 }
 
 } // namespace
@@ -30,37 +31,49 @@ void declare_short_convolution(TensorTable& table, const Config& config, uint32_
     table.matrix(name("shortconv.out_proj.weight"), config.width, shape.channels);
 }
 
-ShortConvolutionBlock short_convolution_block(const Weights& weights, const Config& config, uint32_t layer) {
+std::vector<StatePart> state_parts(const ShortConvolutionConfig& config) {
+    return {convolution_part(config.channels, config.width)};
+}
+
+OwnedMixer make_mixer(const ShortConvolutionConfig& mixer, const Weights& weights, const Config& config,
+                      uint32_t layer) {
     const auto linear = [&](std::string_view name) {
         return LinearWeights{.weight = weights.matrix(tensor_name(layer, name)), .bias = {}};
     };
-    return {.norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
-                     .epsilon = config.rms_epsilon,
-                     .nan_probe = attention_nan_probe(layer)},
-            .input = linear("shortconv.in_proj.weight"),
-            .output = {.weights = linear("shortconv.out_proj.weight"),
-                       .post_norm = {},
-                       .next_norm = std::nullopt},
-            .convolution = weights.vector(convolution_tensor(layer)),
-            .convolution_width = shape_of(config, layer).width};
+    return mixer_of(
+        ShortConvolutionBlock{.norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
+                                       .epsilon = config.rms_epsilon,
+                                       .nan_probe = attention_nan_probe(layer)},
+                              .input = linear("shortconv.in_proj.weight"),
+                              .output = {.weights = linear("shortconv.out_proj.weight"),
+                                         .post_norm = {},
+                                         .next_norm = std::nullopt},
+                              .convolution = weights.vector(convolution_tensor(layer)),
+                              .convolution_width = mixer.width});
 }
 
-void record(const Recording& recording, const ShortConvolutionBlock& block,
-            const ShortConvolutionState& state) {
-    const Activations& activations = recording.activations;
+std::vector<const LinearWeights*> readers(const ShortConvolutionBlock& block) {
+    return {&block.input};
+}
+
+void record(const Recording& recording, const ShortConvolutionBlock& block, const LayerState& state) {
+    const Arena::Scope scope(recording.arena);
+    const uint32_t channels = block.output.weights.weight.columns;
+    const kernels::Activations input = recording.rows(3 * channels);
+    const kernels::Activations output = recording.matrix_input(channels);
     record_norm(recording, block.norm, reads_halves(block.input));
-    const std::array<Projection, 1> projections{{{block.input, activations.convolution_input}}};
+    const std::array<Projection, 1> projections{{{block.input, input}}};
     record_projections(recording, block.norm, projections);
-    kernels::short_convolution(recording.library, recording.recorder,
+    kernels::short_convolution(recording.launcher,
                                {.sequences = recording.step.sequences,
-                                .input = activations.convolution_input,
-                                .output = activations.convolution_output,
+                                .input = input,
+                                .output = output,
                                 .weight = block.convolution,
-                                .ring = state.ring,
+                                .ring = convolution_ring(state, 0, block.convolution_width),
                                 .width = block.convolution_width,
                                 .kind = kernels::ConvolutionKind::gated});
-    record_halves(recording, activations.convolution_output, reads_halves(block.output.weights));
-    record_output(recording, block.output, activations.convolution_output);
+    record_halves(recording, output, reads_halves(block.output.weights));
+    record_output(recording, block.output, output);
 }
 
 } // namespace etna::model

@@ -1,11 +1,22 @@
 #pragma once
 
+#include "core/base/result.hpp"
+#include "core/kernels/tuning.hpp"
+#include "core/kernels/variant_set.hpp"
+#include "core/model/arena.hpp"
+#include "core/model/dry_model.hpp"
+#include "core/model/workspace.hpp"
+
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+// What the steps of a model need, found by recording them without a device.
 namespace etna::model {
 
-struct Blueprint;
+/// The scratch memory of every step within `options`. Scratch memory grows with rows and context, so that the
+/// largest step of each path decides. Errors: those of DryModel::record().
+Result<ArenaSizes> arena_sizes(const DryModel& model, const WorkspaceOptions& options);
 
 /// The weights that a step reads from device memory, each counted once: all but the rows of the embedding
 /// table, unless it is the head too, and but the experts that no row chooses.
@@ -26,7 +37,12 @@ struct WeightReads {
     }
 };
 
-/// Pure.
-WeightReads weight_reads(const Blueprint& blueprint);
+/// Errors: those of DryModel::record().
+Result<WeightReads> weight_reads(const DryModel& model);
+
+/// The shapes of a model's matrices and attention whose sizes can be measured on its target, of the launches
+/// for decode rows, and of prompts as far as they have any. Each is listed once. Errors: those of
+/// DryModel::record().
+Result<std::vector<kernels::TunedShape>> tuned_shapes(const DryModel& model);
 
 } // namespace etna::model
