@@ -2,6 +2,7 @@
 
 #include "cli/options/grammar_check.hpp"
 #include "cli/text_io.hpp"
+#include "core/model/config.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +17,8 @@
 namespace etna::cli {
 namespace {
 
-constexpr double context_tokens_max = 1 << 26; ///< same as model::context_max
-constexpr double host_layers_max = 10000;      ///< more than any model has; see all_host_layers
+constexpr double context_tokens_max = model::context_max;
+constexpr double host_layers_max = 10000; ///< more than any model has; see all_host_layers
 constexpr double size_min_bytes = 1 << 16;
 constexpr double size_max_bytes = 1ULL << 50;
 

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/printable.hpp"
 #include "core/generate/sampling_options.hpp"
+#include "core/sampling/parameters.hpp"
 
 #include <array>
 #include <cmath>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr double temperature_max = 100;
 constexpr double sigmas_max = 1000;
-constexpr double penalty_max = 100; ///< same as sampling::check()
+constexpr double penalty_max = sampling::penalty_max;
 
 constexpr std::array sampling_rows = {
     Option{.name = "temp",

@@ -263,7 +263,7 @@ constexpr std::array server_rows = {
            .description = "path of completions"},
     Option{.name = "context-shift",
            .description = "when the context is full, drop the first half of what follows the first tokens "
-                          "that a request keeps, and go on; computes the rest again"},
+                          "that a request keeps, and continue; computes the rest again"},
     Option{.name = "slots",
            .description = "show the running answers of all clients, without their texts, at GET /slots"},
     Option{.name = "no-page",

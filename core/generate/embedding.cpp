@@ -11,9 +11,6 @@
 namespace etna::generate {
 namespace {
 
-/// Interval of cancellation polls while the engine computes.
-constexpr std::chrono::milliseconds embedding_poll_interval{50};
-
 /// Texts in flight per sequence of a batch: one runs while the next is queued.
 constexpr std::size_t texts_per_sequence = 2;
 
@@ -58,7 +55,7 @@ Error cancelled() {
 /// Returns the last event of a text; empty if `is_cancelled` ends the wait.
 std::optional<engine::Finished> wait_for(engine::Stream& stream, const CancelPoll& is_cancelled) {
     while (!is_cancelled || !is_cancelled()) {
-        auto event = stream.next_for(embedding_poll_interval);
+        auto event = stream.next_for(cancel_poll_interval);
         if (!event)
             continue;
         if (auto* const finished = std::get_if<engine::Finished>(&*event))

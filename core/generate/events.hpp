@@ -106,7 +106,7 @@ struct Finished {
     Timings timings;
 };
 
-/// A output::Event is never of kind content: that is a TextDelta.
+/// An output::Event is never of kind content: that is a TextDelta.
 using Event =
     std::variant<Adapted, PromptTokenDelta, TextDelta, output::Event, TokenDelta, FinalTokens, Finished>;
 

@@ -17,10 +17,6 @@
 namespace etna::generate {
 namespace {
 
-/// Interval of cancellation polls while the engine delivers nothing: short for a person, long for a
-/// processor.
-constexpr std::chrono::milliseconds cancel_poll_interval{50};
-
 FinishReason reason_of(engine::FinishReason reason) {
     switch (reason) {
     case engine::FinishReason::stop:

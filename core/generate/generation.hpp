@@ -7,6 +7,7 @@
 #include "core/generate/request.hpp"
 #include "core/grammar/grammar_cache.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,10 @@ namespace etna::generate {
 /// Polled periodically, also between events; true ends the generation with
 /// FinishReason::cancelled.
 using CancelPoll = std::function<bool()>;
+
+/// Interval of cancellation polls while the engine delivers nothing: short for a person, long for a
+/// processor.
+constexpr std::chrono::milliseconds cancel_poll_interval{50};
 
 /// Called before an allocation that grows with the prompt, with its size in bytes; returning false refuses
 /// it.

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// Internal to core/generate: stage 10 of a token's life.
+// Internal to core/generate: from the tokens of an answer to its events.
 namespace etna::generate {
 
 /// Returns the detokenizer options for an answer. Borrows the prompt's markers.

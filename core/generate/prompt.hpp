@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// Internal to core/generate: stages 2 and 3 of a token's life.
+// Internal to core/generate: renders and tokenizes a prompt.
 namespace etna::generate {
 
 /// A request's encoded prompt and the state needed to parse the answer.

@@ -5,9 +5,10 @@
 #include "core/grammar/counted.hpp"
 #include "core/grammar/expression.hpp"
 #include "core/grammar/hash_index.hpp"
+#include "core/grammar/paths.hpp"
+#include "core/grammar/text_sets.hpp"
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,69 +24,6 @@
 #include <vector>
 
 namespace etna::grammar {
-
-/// Interned texts and sets of texts, identified by number. A text is stored as another text plus one byte.
-class TextSets {
-public:
-    static constexpr uint32_t empty_text = 0; ///< the empty text
-    static constexpr uint32_t empty_set = 0;  ///< the empty set
-
-    uint32_t longer(uint32_t text, uint8_t byte);
-    uint32_t with(uint32_t set, uint32_t text);
-
-    [[nodiscard]] bool has(uint32_t set, uint32_t text) const;
-    [[nodiscard]] uint32_t size(uint32_t set) const { return static_cast<uint32_t>(sets_[set].size()); }
-    /// Returns the remainders, after `text`, of the texts of a set that begin with it.
-    [[nodiscard]] std::vector<std::string> rests(uint32_t set, uint32_t text) const;
-
-    [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
-private:
-    struct Text {
-        uint32_t before = 0;
-        uint32_t size = 0;
-        uint8_t last = 0;
-    };
-
-    std::vector<Text> texts_ = {{}};
-    std::map<std::pair<uint32_t, uint8_t>, uint32_t> longer_;
-    std::vector<std::vector<uint32_t>> sets_ = {{}}; ///< ascending
-    std::map<std::vector<uint32_t>, uint32_t> set_numbers_ = {{{}, empty_set}};
-    std::size_t bytes_ = 0;
-};
-
-/// The transition relation of a set of texts in an automaton: the states that they lead to from each state.
-/// It decides whether the automaton accepts any of them, and the relation of a sequence follows from those of
-/// its parts.
-class Paths {
-public:
-    static constexpr std::size_t states_max = 128; ///< maximum states of the automaton
-    using States = std::bitset<states_max>;
-
-    /// The paths of no text; of the empty text.
-    static Paths none(std::size_t states) { return Paths(states); }
-    static Paths staying(std::size_t states);
-    /// The paths of one byte out of a set.
-    static Paths of_bytes(const Automaton& automaton, const ByteSet& set);
-
-    [[nodiscard]] const States& from(uint32_t state) const { return to_[state]; }
-
-    /// Adds those of `others`.
-    void add(const Paths& others);
-    /// The paths of a concatenation: these, then others.
-    [[nodiscard]] Paths then(const Paths& others) const;
-    /// These, from `min` to `max` times; `unbounded` for no limit.
-    [[nodiscard]] Paths repeated(uint32_t min, uint32_t max) const;
-
-    [[nodiscard]] std::size_t bytes() const { return sizeof(*this) + to_.size() * sizeof(States); }
-    bool operator==(const Paths&) const = default;
-
-private:
-    explicit Paths(std::size_t states) : to_(states) {}
-    [[nodiscard]] Paths power(uint32_t exponent) const;
-
-    std::vector<States> to_; ///< [state]
-};
 
 /// Sets of byte strings, as expressions, and their derivatives by a byte.
 ///

@@ -29,11 +29,12 @@ constexpr std::array<Range, 12> ranges = {{
     {"top_n_sigma", &Parameters::top_n_sigma, 0, float_max, "[0, infinity)"},
     {"xtc_probability", &Parameters::xtc_probability, 0, 1, "[0, 1]"},
     {"xtc_threshold", &Parameters::xtc_threshold, 0, 1, "[0, 1]"},
-    {"repetition_penalty", &Parameters::repetition_penalty, 0, 100, "(0, 100]", LowerBound::exclusive},
-    {"presence_penalty", &Parameters::presence_penalty, -100, 100, "[-100, 100]"},
-    {"frequency_penalty", &Parameters::frequency_penalty, -100, 100, "[-100, 100]"},
-    {"dry_multiplier", &Parameters::dry_multiplier, 0, 100, "[0, 100]"},
-    {"dry_base", &Parameters::dry_base, 1, 100, "[1, 100]"},
+    {"repetition_penalty", &Parameters::repetition_penalty, 0, penalty_max, "(0, 100]",
+     LowerBound::exclusive},
+    {"presence_penalty", &Parameters::presence_penalty, -penalty_max, penalty_max, "[-100, 100]"},
+    {"frequency_penalty", &Parameters::frequency_penalty, -penalty_max, penalty_max, "[-100, 100]"},
+    {"dry_multiplier", &Parameters::dry_multiplier, 0, penalty_max, "[0, 100]"},
+    {"dry_base", &Parameters::dry_base, 1, penalty_max, "[1, 100]"},
 }};
 
 Status check(const Parameters& parameters, const Range& range) {

@@ -3,9 +3,9 @@
 #include "server/batch/batches.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -163,11 +162,11 @@ public:
 
     /// Waits for a status, and returns the batch.
     Json wait_for(const Json& batch, const std::string& status, const std::string& key = test_key) {
-        Json shown = show(batch, key);
-        for (int i = 0; i < 2000 && shown["status"] != status; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        Json shown;
+        (void)eventually([&] {
             shown = show(batch, key);
-        }
+            return shown["status"] == status;
+        });
         CAPTURE(etna::dump_json(shown));
         CHECK(shown["status"] == status);
         return shown;

@@ -4,13 +4,13 @@
 #include "server/batch/runner.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -347,8 +347,7 @@ TEST_CASE("an answer truncated by a stop is not recorded") {
     Runner runner({.input = folder.write("in.jsonl", line_of("a")), .lines_at_once = 1}, *log,
                   [&](const HttpRequest& request) {
                       is_asked = true;
-                      while (!request.is_client_gone())
-                          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                      (void)test::eventually([&] { return request.is_client_gone(); });
                       return echo(request); // as an endpoint does: a partial answer with status 200
                   });
     CHECK(runner.run([&] { return is_asked ? Pace::abandon : Pace::full; }).value() == Ending::incomplete);
@@ -379,8 +378,7 @@ TEST_CASE("a stopped run starts no line and abandons those that do not finish") 
         Runner runner({.input = input, .lines_at_once = 2}, *log, [&](const HttpRequest& request) {
             if (++begun <= 4)
                 return echo(request);
-            while (!request.is_client_gone())
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            (void)test::eventually([&] { return request.is_client_gone(); });
             return HttpReply{.status = 503, .body = "{}"};
         });
         int polls = 0;

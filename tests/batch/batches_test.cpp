@@ -3,11 +3,11 @@
 #include "server/batch/multipart.hpp"
 #include "tests/batch/batch_server.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -31,8 +31,7 @@ auto three_answers(std::atomic<int>& begun) {
     return [&begun](const HttpRequest& request) -> HttpReply {
         if (++begun <= 3)
             return {.body = "{}"};
-        while (!request.is_client_gone())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        (void)test::eventually([&] { return request.is_client_gone(); });
         return {.status = server::client_closed_status};
     };
 }
@@ -267,8 +266,7 @@ TEST_CASE("a cancelled batch returns the completed answers") {
     std::atomic<int> begun{0};
     server.start(three_answers(begun));
     const Json batch = server.create(server.upload(request_lines(20)));
-    while (begun < 7)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(test::eventually([&] { return begun >= 7; }));
     const Json cancelling =
         json_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"));
     CHECK(cancelling["cancelling_at"] == 1'000'000);
@@ -314,8 +312,7 @@ TEST_CASE("a batch that exceeds its completion window expires and each line has 
     std::atomic<int> begun{0};
     server.start(three_answers(begun));
     const Json batch = server.create(server.upload(request_lines(20)));
-    while (begun < 7)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(test::eventually([&] { return begun >= 7; }));
     server.now_s = 1'000'000 + completion_window_s;
     const Json done = server.wait_for(batch, "expired");
     CHECK(done["request_counts"] == Json({{"total", 20}, {"completed", 3}, {"failed", 17}}));
@@ -338,12 +335,10 @@ TEST_CASE("a batch resumes after the server stopped at any line") {
         server.start([&, limit](const HttpRequest& request) -> HttpReply {
             if (++answered <= limit)
                 return answer(request);
-            while (!request.is_client_gone())
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            (void)test::eventually([&] { return request.is_client_gone(); });
             return {.status = 503, .body = "{}"};
         });
-        while (answered <= limit)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        CHECK(test::eventually([&] { return answered > limit; }));
         server.open();
         answered = limit;
     }
@@ -383,7 +378,7 @@ TEST_CASE("a batch whose outputs cannot be written waits and completes once they
     REQUIRE(std::filesystem::create_directory(errors)); // which a file cannot replace
     server.start();
     (void)server.wait_for(batch, "in_progress");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // for an end that must not come
     CHECK(server.show(batch)["status"] == "in_progress");
     std::filesystem::remove(errors);
     server.now_s += 60;
@@ -428,9 +423,7 @@ TEST_CASE("a batch that cannot run deletes its copy of the input") {
     server.start();
     const Json batch = server.create(server.upload(" \n"));
     (void)server.wait_for(batch, "failed");
-    for (int i = 0; i < 400 && !server.stored("input.jsonl").empty(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    CHECK(server.stored("input.jsonl").empty());
+    CHECK(test::eventually([&] { return server.stored("input.jsonl").empty(); }));
 }
 
 TEST_CASE("a batch is retried if its input cannot be read") {
@@ -443,7 +436,7 @@ TEST_CASE("a batch is retried if its input cannot be read") {
     std::filesystem::rename(input, moved);
     std::filesystem::create_directory(input);
     server.start();
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300)); // for a failure that must not come
     CHECK(server.show(batch)["status"] == "validating");
     std::filesystem::remove(input);
     std::filesystem::rename(moved, input);
@@ -466,7 +459,5 @@ TEST_CASE("a batch expires if the server no longer has its key") {
         }
         return false;
     };
-    for (int i = 0; i < 2000 && !is_expired(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    CHECK(is_expired());
+    CHECK(test::eventually(is_expired));
 }

@@ -3,6 +3,7 @@
 #include "server/owner_shares.hpp"
 #include "tests/batch/batch_server.hpp"
 #include "tests/server/echo.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -28,8 +29,7 @@ public:
             const std::scoped_lock lock(mutex_);
             begun_.push_back(std::string(request.header("authorization").substr(7)));
         }
-        while (!is_open && !request.is_client_gone())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        (void)eventually([&] { return is_open || request.is_client_gone(); });
         return {.status = request.is_client_gone() ? server::client_closed_status : 200, .body = "{}"};
     }
 
@@ -140,7 +140,7 @@ TEST_CASE("keys with long batches get equal numbers of lines, whatever their num
     }
     server.start([&](const HttpRequest& request) {
         HttpReply reply = gate.answer(request);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the work of a line
         return reply;
     });
     CHECK(eventually([&] { return gate.begun().size() >= 800; }));

@@ -100,7 +100,7 @@ def wait_until_ready(process, address, log):
         with contextlib.suppress(urllib.error.URLError, ConnectionError):
             with urllib.request.urlopen(address + "/health", timeout=ANSWER_S):
                 return
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two polls
     sys.exit(f"error: llama-server did not start:\n{log.read_text()[-2000:]}")
 
 

@@ -4,8 +4,8 @@
 #include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -64,8 +64,7 @@ TEST_CASE("Ctrl-C during a tool ends the tool and the turn, and no other call ru
     const auto started = etna.write("started", "");
     std::filesystem::remove(started);
     std::thread user([&] {
-        while (!std::filesystem::exists(started))
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        (void)etna::test::eventually([&] { return std::filesystem::exists(started); });
         etna.interrupted = true;
     });
     const Outcome outcome =
@@ -79,8 +78,7 @@ TEST_CASE("Ctrl-C during a tool ends the tool and the turn, and no other call ru
     std::filesystem::remove(started);
     // The state before the next message.
     std::thread again([&] {
-        while (!std::filesystem::exists(started))
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        (void)etna::test::eventually([&] { return std::filesystem::exists(started); });
         etna.interrupted = true;
     });
     const auto saved = etna.write("saved.json", "").string();

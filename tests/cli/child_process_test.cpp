@@ -1,12 +1,11 @@
 // Programs that outlive the command that starts them.
 #include "cli/child_process.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 using namespace etna;
 using cli::ChildProcess;
@@ -18,9 +17,7 @@ TEST_CASE("a detached program runs in its own session; one that cannot run is an
     const Status started = ChildProcess::start_detached(
         {.executable = "/bin/sh", .arguments = {"-c", "cat; mkdir \"$0\"", done.string()}, .variables = {}});
     CHECK(started.has_value());
-    for (int i = 0; i < 10'000 && !std::filesystem::exists(done); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(std::filesystem::exists(done));
+    CHECK(etna::test::eventually([&] { return std::filesystem::exists(done); }));
     std::filesystem::remove_all(folder);
 
     const Status missing =

@@ -200,7 +200,7 @@ TEST_CASE("Ctrl-C keeps the text written so far and exits with 130") {
     etna.answer.reset();
     etna.step_delay = std::chrono::milliseconds(5);
     std::thread hand([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        std::this_thread::sleep_for(std::chrono::milliseconds(150)); // until some tokens are generated
         etna.interrupted = true;
     });
     const Outcome outcome = etna.run({"run", "stories", "x", "--temp", "0"});

@@ -105,7 +105,7 @@ TEST_CASE("incomplete answers are counted at a terminal") {
     harness.answer.reset();
     harness.step_delay = std::chrono::milliseconds(5);
     std::thread hand([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        std::this_thread::sleep_for(std::chrono::milliseconds(150)); // until some tokens are generated
         harness.interrupted = true;
     });
     auto endless = three;

@@ -12,13 +12,13 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
-import serve_test
-from etna_home import LIMIT_S, EtnaHome
-from serve_test import Server
+from support.cases import HomeCase
+from support.program import executable, is_long, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
-KILLS = 5
+KILLS = 50 if is_long() else 5
 COMPLETE, FAILED, USAGE, LINES_FAILED, INCOMPLETE = 0, 1, 2, 65, 75
 SLURM = "SLURM_ARRAY_TASK_"
 
@@ -42,7 +42,7 @@ def texts(path):
     return found
 
 
-class Batch(EtnaHome):
+class Batch(HomeCase):
     def setUp(self):
         super().setUp()
         self.input, self.out = self.root / "in.jsonl", self.root / "out"
@@ -52,7 +52,7 @@ class Batch(EtnaHome):
 
     def start(self, *arguments, out=None, **more):
         before = {name: more.pop(name) for name in ("preexec_fn", "restore_signals") if name in more}
-        return subprocess.Popen([self.executable, "batch", str(self.input), "-o", str(out or self.out), *arguments], stdin=subprocess.DEVNULL,
+        return subprocess.Popen([executable(), "batch", str(self.input), "-o", str(out or self.out), *arguments], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more), **before)
 
     def batch(self, *arguments, code=COMPLETE, **more):
@@ -69,9 +69,7 @@ class Batch(EtnaHome):
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
     def wait_for_results(self, count, process):
-        deadline = time.monotonic() + LIMIT_S
-        while self.count() < count and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: self.count() >= count or process.poll() is not None, f"fewer than {count} results", interval_s=0.005)
 
 
 class Whole(Batch):
@@ -117,7 +115,7 @@ class Whole(Batch):
     def test_progress_at_a_terminal_has_rate_and_time_left(self):
         self.write(*(chat(number, ignore_eos=True, max_tokens=40) for number in range(40)))
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([self.executable, "batch", str(self.input), "-o", str(self.out), "--parallel", "4"], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([executable(), "batch", str(self.input), "-o", str(self.out), "--parallel", "4"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment(TERM="xterm"))
         os.close(theirs)
         told = b""
@@ -157,17 +155,15 @@ class Whole(Batch):
 
 
 class Faults(Batch):
-    kills = KILLS
-
     def test_after_kills_each_line_is_answered_once_as_without_them(self):
-        numbers = range(60 + 12 * self.kills)
+        numbers = range(60 + 12 * KILLS)
         self.write(*(chat(number) for number in numbers))
         clean = self.root / "clean"
         self.batch(out=clean)
         expected = texts(self.outputs("results", out=clean))
         self.assertEqual(len(expected), len(numbers))
         chooser, torn = random.Random(7), 0
-        for _ in range(self.kills):
+        for _ in range(KILLS):
             before = self.count()
             process = self.start()
             self.wait_for_results(before + chooser.randrange(1, 12), process)
@@ -183,7 +179,7 @@ class Faults(Batch):
         self.batch()
         self.assertEqual(texts(self.outputs("results")), expected)
         self.assertEqual(records(self.outputs("errors")), [])
-        print(f"{self.kills} kills, {torn} torn records, {len(expected)} lines", file=sys.stderr)
+        print(f"{KILLS} kills, {torn} torn records, {len(expected)} lines", file=sys.stderr)
 
     def test_sigterm_finishes_the_running_lines_within_the_grace(self):
         self.write(*(chat(number, ignore_eos=True, max_tokens=60) for number in range(300)))
@@ -200,7 +196,7 @@ class Faults(Batch):
     def test_what_does_not_finish_within_the_grace_is_left_for_the_next_run(self):
         self.write(*(chat(number, ignore_eos=True, max_tokens=1500) for number in range(8)))
         process = self.start("--grace", "0")
-        time.sleep(1.5)
+        time.sleep(1.5)  # the answers run then, and none of them ends so early
         began = time.monotonic()
         process.terminate()
         process.communicate(timeout=LIMIT_S)
@@ -209,7 +205,7 @@ class Faults(Batch):
         self.assertEqual((records(self.outputs("results")), records(self.outputs("errors"))), ([], []))
         self.write(*(chat(number, ignore_eos=True, max_tokens=1500) for number in range(8)))
         process = self.start()
-        time.sleep(1)
+        time.sleep(1)  # the answers run then
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=LIMIT_S)
@@ -250,8 +246,6 @@ class Shards(Batch):
 
 class Api(Batch):
     """/v1/batches of a server that is killed."""
-    kills = KILLS
-
     def serve(self):
         return Server("--store", str(self.root / "store.db"), "--parallel", "8")
 
@@ -272,18 +266,19 @@ class Api(Batch):
         return json.loads(self.ask(server, "GET", f"/v1/batches/{batch}"))
 
     def wait_for(self, server, batch, condition):
-        deadline = time.monotonic() + LIMIT_S
-        while not condition(shown := self.batch_of(server, batch)) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return shown
+        def shown():
+            found = self.batch_of(server, batch)
+            return found if condition(found) else None
+
+        return wait_until(shown, lambda: self.batch_of(server, batch), interval_s=0.01)
 
     def test_after_kills_of_the_server_each_line_is_answered_once(self):
-        count = 40 + 16 * self.kills
+        count = 40 + 16 * KILLS
         lines = [chat(number) for number in range(count)]
         server = self.serve()
         batch = self.create(server, lines)
         chooser = random.Random(5)
-        for _ in range(self.kills):
+        for _ in range(KILLS):
             before = self.batch_of(server, batch)["request_counts"]["completed"]
             goal = before + chooser.randrange(1, 14)
             self.wait_for(server, batch, lambda shown: shown["request_counts"]["completed"] >= goal or shown["status"] == "completed")
@@ -317,7 +312,7 @@ class Slurm(Batch):
         folder = self.root / "bin"
         folder.mkdir(exist_ok=True)
         if not (folder / "etna").exists():
-            (folder / "etna").symlink_to(self.executable)
+            (folder / "etna").symlink_to(executable())
             (folder / "scontrol").write_text(f"#!/bin/sh\necho \"$@\" >> {self.root}/scontrol.log\n")
             (folder / "scontrol").chmod(0o755)
         more = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "77", "SLURM_ARRAY_JOB_ID": "77", SLURM + "ID": "1", SLURM + "COUNT": "2", SLURM + "MIN": "0",
@@ -327,10 +322,8 @@ class Slurm(Batch):
     def test_a_task_requeues_itself_when_it_is_stopped_and_ends_when_it_is_complete(self):
         self.write(*(chat(number, ignore_eos=True, max_tokens=20) for number in range(240)))  # more than run at once
         first = self.task("demo", str(self.input), str(self.out))
-        deadline = time.monotonic() + LIMIT_S
-        while not self.outputs("results", "1-of-2").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
+        results = self.outputs("results", "1-of-2")
+        wait_until(lambda: results.exists() and results.stat().st_size > 0, "the task writes no results")
         first.terminate()
         _, told = first.communicate(timeout=LIMIT_S)
         self.assertEqual((first.returncode, (self.root / "scontrol.log").read_text()), (INCOMPLETE, "requeue 77_1\n"), told)
@@ -342,8 +335,4 @@ class Slurm(Batch):
 
 
 if __name__ == "__main__":
-    EtnaHome.executable = serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
-    if "--long" in sys.argv:
-        sys.argv.remove("--long")
-        Faults.kills = Api.kills = 50
-    unittest.main()
+    run_tests()

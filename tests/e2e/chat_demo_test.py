@@ -4,11 +4,11 @@
 import json
 import time
 
-import chats
-from chats import Chat
+from support.chats import ChatCase
+from support.program import run_tests
 
 
-class Tools(Chat):
+class Tools(ChatCase):
     """The embedded model calls tools."""
 
     def asked(self, command, *arguments):
@@ -67,7 +67,7 @@ class Tools(Chat):
         terminal.wait_for(lambda screen: screen.endswith(">>>"))
 
 
-class Demo(Chat):
+class Demo(ChatCase):
     """The embedded model, the default of `etna chat`."""
 
     def said(self, terminal, *lines):
@@ -115,4 +115,4 @@ class Demo(Chat):
 
 
 if __name__ == "__main__":
-    chats.main()
+    run_tests(verbosity=2)

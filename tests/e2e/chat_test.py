@@ -8,15 +8,15 @@ import os
 import random
 import signal
 import subprocess
-import time
 
-import chats
-from chats import GREEDY, LIMIT_S, STORIES, Chat, end_token, piped, variables
+from support.chats import GREEDY, STORIES, ChatCase, end_token, piped, variables
+from support.program import executable, run_tests
+from support.waiting import LIMIT_S
 
 ROUNDS = int(os.environ.get("ETNA_TEST_ROUNDS", "3"))
 
 
-class Typing(Chat):
+class Typing(ChatCase):
     def test_a_conversation_looks_as_it_should(self):
         first, second = self.answers("Hello", "And then?")
         terminal = self.terminal(*GREEDY)
@@ -113,7 +113,7 @@ class Typing(Chat):
             again.wait_for(f">>> {message}")
 
 
-class BrokenPastes(Chat):
+class BrokenPastes(ChatCase):
     """A paste without its end marker."""
 
     def pasted(self):
@@ -151,7 +151,7 @@ class BrokenPastes(Chat):
         terminal.wait_for("exit code 143")
 
 
-class Stopping(Chat):
+class Stopping(ChatCase):
     def test_ctrl_c_stops_an_answer_and_continues_the_chat(self):
         # The model never ends, so that there is an answer to stop.
         terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf")
@@ -182,7 +182,7 @@ class Stopping(Chat):
         self.assertNotIn("user", self.conversation(terminal))
 
 
-class Commands(Chat):
+class Commands(ChatCase):
     def test_undo_save_and_load(self):
         first, _ = self.answers("Hello", "And then?")
         saved = self.home / "saved.json"
@@ -237,10 +237,10 @@ class Commands(Chat):
         self.assertTrue((self.home / "saved.json").exists())
 
 
-class Signals(Chat):
+class Signals(ChatCase):
     def test_signals_end_a_pipe_between_answers(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-            with subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            with subprocess.Popen([executable(), "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
                 chat.stdin.write(b"Hello\n")
                 chat.stdin.flush()
@@ -250,7 +250,7 @@ class Signals(Chat):
 
     def test_signals_end_a_pipe_within_an_answer(self):
         endless = (STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf", "-c", "100000")
-        with subprocess.Popen([chats.ETNA, "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        with subprocess.Popen([executable(), "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\nnever answered\n")
             chat.stdin.flush()
@@ -259,7 +259,7 @@ class Signals(Chat):
             self.assertEqual(chat.wait(LIMIT_S), 143)
 
     def test_ctrl_c_ends_a_pipe_that_waits_for_a_line(self):
-        with subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        with subprocess.Popen([executable(), "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\n/show nothing\n")
             chat.stdin.flush()
@@ -290,7 +290,7 @@ class Signals(Chat):
         terminal.wait_for(">>> half a line and the rest")
 
 
-class Rows(Chat):
+class Rows(ChatCase):
     """Lines of several rows."""
 
     def test_ctrl_c_leaves_a_wrapped_line_as_it_is(self):
@@ -323,7 +323,7 @@ class Rows(Chat):
         self.assertEqual(terminal.screen().count("typed ahead"), 1)
 
 
-class Resizing(Chat):
+class Resizing(ChatCase):
     def test_a_line_that_rewraps_is_drawn_once(self):
         terminal = self.terminal(*GREEDY)
         text = "some text that is typed, and more of it"
@@ -389,7 +389,7 @@ class Resizing(Chat):
             terminal.wait_for("exit code 0")
 
 
-class Lines(Chat):
+class Lines(ChatCase):
     """A grammar fixes the model's text, so that its line breaks are known."""
 
     WORDS = " ".join(f"w{number}" + "x" * (number % 7) for number in range(40))
@@ -449,7 +449,7 @@ class Lines(Chat):
         self.assertEqual(text, self.WORDS + "\n")
 
 
-class Pipes(Chat):
+class Pipes(ChatCase):
     def test_each_line_is_answered(self):
         text, error = piped(self.home, "hi\nhow are you\n", *GREEDY)
         self.assertEqual(len(self.answers("hi", "how are you")), 2)
@@ -460,7 +460,7 @@ class Pipes(Chat):
         typed, messages = self.home / "typed", self.home / "messages"
         typed.write_bytes(b"x" * 100_000_000 + b"\nhi\n")
         with open(typed, "rb") as source, open(messages, "wb") as error:
-            chat = subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=source, stdout=subprocess.PIPE, stderr=error,
+            chat = subprocess.Popen([executable(), "chat", *GREEDY], stdin=source, stdout=subprocess.PIPE, stderr=error,
                                     env=variables(self.home))
             with chat.stdout:
                 answer = chat.stdout.read()
@@ -473,7 +473,7 @@ class Pipes(Chat):
         self.assertLess(usage.ru_maxrss, 1 << 20)  # KiB
 
     def test_a_command_that_fails_is_a_failure(self):
-        done = subprocess.run([chats.ETNA, "chat", *GREEDY], input=b"/load missing.json\n", capture_output=True, timeout=LIMIT_S,
+        done = subprocess.run([executable(), "chat", *GREEDY], input=b"/load missing.json\n", capture_output=True, timeout=LIMIT_S,
                               env=variables(self.home), check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"error: ", done.stderr)
@@ -487,4 +487,4 @@ class Pipes(Chat):
 
 
 if __name__ == "__main__":
-    chats.main()
+    run_tests(verbosity=2)

@@ -7,13 +7,14 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
-import serve_test
-from serve_test import Serve, Server
+from support.cases import ServerCase
+from support.client import QUESTION, WEATHER
+from support.program import executable, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 COUNT = "<|im_start|>user\nCount to 9.<|im_end|>\n<|im_start|>assistant\n"
@@ -47,7 +48,7 @@ def streamed(server, **body):
     return [choices[index] for index in sorted(choices)]
 
 
-class Completions(Serve):
+class Completions(ServerCase):
     def refused(self, status, part, **body):
         got, answer = complete(self.server, **body)
         self.assertEqual(got, status, answer)
@@ -153,7 +154,7 @@ class Completions(Serve):
         self.assertIn("1000000 bytes", error["message"])
 
     def test_a_required_call_that_is_cut_off_is_not_text(self):
-        question = {"messages": serve_test.QUESTION["messages"], "tools": [serve_test.WEATHER], "tool_choice": "required"}
+        question = {"messages": QUESTION["messages"], "tools": [WEATHER], "tool_choice": "required"}
         for tokens in range(1, 8):
             status, answer = complete(self.server, "/v1/chat/completions", **question, max_tokens=tokens)
             choice, = answer["choices"]
@@ -178,7 +179,7 @@ class Completions(Serve):
         self.assertEqual(complete(self.server, prompt=SUM, best_of=1, length_penalty=1.0)[0], 200)
 
 
-class Prompts(Serve):
+class Prompts(ServerCase):
     def test_tokens_and_back(self):
         text = "Wörter & 12 ☃"
         _, answer = complete(self.server, "/tokenize", content=text)
@@ -194,7 +195,7 @@ class Prompts(Serve):
         self.assertGreater(letters["count"], 1)
 
     def test_a_conversation_is_rendered_to_the_model_prompt(self):
-        messages = serve_test.QUESTION["messages"]
+        messages = QUESTION["messages"]
         _, answer = complete(self.server, "/apply-template", messages=messages)
         self.assertEqual(answer["prompt"], SUM)
         _, tokens = complete(self.server, "/tokenize", messages=messages)
@@ -211,7 +212,7 @@ class Prompts(Serve):
 
 class Routes(unittest.TestCase):
     def test_openapi_document_and_route_list_name_every_route(self):
-        listed = subprocess.run([serve_test.ETNA, "serve", "--routes", "--chat-path", "/talk"], capture_output=True, text=True, check=True)
+        listed = subprocess.run([executable(), "serve", "--routes", "--chat-path", "/talk"], capture_output=True, text=True, check=True)
         routes = {tuple(line.split()[:2]) for line in listed.stdout.splitlines() if "/" in line}
         self.assertIn(("POST", "/talk"), routes)
         server = Server("--chat-path", "/talk", "--completions-path", "/continue")
@@ -225,7 +226,7 @@ class Routes(unittest.TestCase):
         finally:
             server.stop()
         for wrong in (["--chat-path", "talk"], ["--chat-path", "/same", "--completions-path", "/same"]):
-            done = subprocess.run([serve_test.ETNA, "serve", "--routes", *wrong], capture_output=True, text=True, check=False)
+            done = subprocess.run([executable(), "serve", "--routes", *wrong], capture_output=True, text=True, check=False)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("path", done.stderr)
 
@@ -264,7 +265,7 @@ class Several(unittest.TestCase):
             self.assertEqual(texts(complete(server, prompt=SUM)[1]), ["92"])  # the first model is the default
         finally:
             server.stop()
-        done = subprocess.run([serve_test.ETNA, "serve", "demo", file, "--alias", "x", "--alias", "x"], capture_output=True, text=True, check=False)
+        done = subprocess.run([executable(), "serve", "demo", file, "--alias", "x", "--alias", "x"], capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("two models are named `x`", done.stderr)
 
@@ -323,7 +324,7 @@ class Operator(unittest.TestCase):
                 self.assertIn(f"{folder} has no usable .gguf file", server.log_text())
             finally:
                 server.stop()
-        done = subprocess.run([serve_test.ETNA, "serve", "--models-dir", ""], capture_output=True, text=True, check=False)
+        done = subprocess.run([executable(), "serve", "--models-dir", ""], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn("--models-dir is empty", done.stderr)
 
@@ -348,13 +349,13 @@ class Operator(unittest.TestCase):
             file = pathlib.Path(folder) / "mine.gguf"
             shutil.copy(SOURCE / "tests" / "data" / "models" / "stories260K.gguf", file)
             server = Server("--models-dir", folder)
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
             try:
                 connection.request("POST", "/v1/completions", json.dumps({"prompt": "Once", "max_tokens": 400, "ignore_eos": True, "stream": True}))
                 answer = connection.getresponse()
                 begin = answer.read(10)
                 file.unlink()
-                time.sleep(1.1)  # the time that a folder listing is cached
+                wait_until(lambda: complete(server, model="mine", prompt="a")[0] == 404, "the removed model is served")
                 self.assertEqual(complete(server, model="mine", prompt="a")[0], 404)
                 self.assertTrue((begin + answer.read()).decode().endswith("data: [DONE]\n\n"))
             finally:
@@ -369,7 +370,7 @@ class Smuggling(unittest.TestCase):
             inner = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
             for line in ("POST /" + "a" * 3000 + " HTTP/1.1", "BR:EW / HTTP/1.1", "BREW / HTTP/1.1\r\nConnection: close",
                          "POST / HTTP/2.0"):
-                with socket.create_connection(("127.0.0.1", server.port), serve_test.LIMIT_S) as client:
+                with socket.create_connection(("127.0.0.1", server.port), LIMIT_S) as client:
                     client.sendall(f"{line}\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n{inner}".encode())
                     answers = b""
                     while piece := client.recv(4096):
@@ -388,7 +389,7 @@ class Logs(unittest.TestCase):
                                             x_request_id="my-own-id")
         self.assertEqual((status, headers["x-request-id"]), (200, "my-own-id"))
         server.process.terminate()
-        server.process.wait(serve_test.LIMIT_S)
+        server.process.wait(LIMIT_S)
         logged = server.log_text()
         server.wait()
         return logged
@@ -426,5 +427,4 @@ class Advice(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv.pop(1)
-    unittest.main()
+    run_tests()

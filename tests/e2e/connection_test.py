@@ -8,16 +8,18 @@ import pathlib
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-import serve_test
-from serve_test import LIMIT_S, QUESTION, Serve, Server
+from support.cases import ServerCase
+from support.client import QUESTION
+from support.program import executable, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 
-class Http(Serve):
+class Http(ServerCase):
     def test_allow_has_head_where_get_is_allowed(self):
         status, headers, text = self.server.request("DELETE", "/v1/models")
         self.assertEqual((status, headers["allow"]), (405, "GET, HEAD"), text)
@@ -77,16 +79,13 @@ class Misuse(unittest.TestCase):
             body = json.dumps({**QUESTION, "stream": stream, "ignore_eos": True, "max_tokens": 1900})
             client = subprocess.Popen(["curl", "-sN", f"http://127.0.0.1:{server.port}/v1/chat/completions", "-d", body],
                                       stdout=subprocess.PIPE)
-            end = time.monotonic() + LIMIT_S
             if stream:
                 self.assertTrue(client.stdout.readline().startswith(b"data: "))
-            while server.in_flight() == 0 and time.monotonic() < end:
-                time.sleep(0.02)
+            server.wait_until_busy()
             client.kill()
             client.wait()
             client.stdout.close()
-            while server.in_flight() > 0 and time.monotonic() < end:
-                time.sleep(0.02)
+            server.wait_until_idle()
             self.assertEqual(server.in_flight(), 0)
         self.assertEqual(server.ask()[0], 200)
         lines = [json.loads(line) for line in server.log_text().splitlines() if '"path": "/v1/chat' in line or '"path":"/v1/chat' in line]
@@ -107,9 +106,7 @@ class Misuse(unittest.TestCase):
         self.assertEqual(json.loads(text)["error"]["code"], "rate_limit_exceeded")
         at_work.close()
         waiting.close()
-        end = time.monotonic() + LIMIT_S
-        while server.ask(max_tokens=1)[0] == 429 and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_until(lambda: server.ask(max_tokens=1)[0] != 429, "the queue stays full", interval_s=0.05)
         self.assertEqual(server.ask()[0], 200)
         server.stop()
 
@@ -220,7 +217,7 @@ class Tls(unittest.TestCase):
         neighbour.close()
 
     def refused(self, code, *arguments):
-        done = subprocess.run([serve_test.ETNA, "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run([executable(), "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
         self.assertEqual((done.returncode, done.stdout), (code, b""), done.stderr)
         return done.stderr.decode()
 
@@ -236,5 +233,4 @@ class Tls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

@@ -17,10 +17,11 @@ import threading
 import time
 import unittest
 
-import serve_test
-from serve_test import Server
+from support.program import number_option, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
-KILLS = 15 if os.environ.get("ETNA_TEST_LONG") == "1" else 8
+KILLS = number_option(15 if os.environ.get("ETNA_TEST_LONG") == "1" else 8)
 CLIENTS = 4
 LOAD_S = (0.05, 2.5)  # from the first request to the kill
 SHORT = {"input": "Count to 9.", "temperature": 0, "max_output_tokens": 6}
@@ -63,7 +64,7 @@ class Client:
             self.wrong = error
 
     def ask(self, method, path, body=None):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)) as connection:
             connection.request(method, path, None if body is None else json.dumps(body))
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -88,7 +89,7 @@ class Client:
 
     def streamed(self):
         lines, made = [], None
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)) as connection:
             connection.request("POST", "/v1/responses", json.dumps({**self.onward(), "stream": True}))
             for line in connection.getresponse():
                 if line.startswith(b"data: {"):
@@ -158,8 +159,6 @@ class Client:
 
 
 class Crashes(unittest.TestCase):
-    kills = KILLS
-
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="etna-crash-")
         self.file = pathlib.Path(self.folder.name) / "store.db"
@@ -176,11 +175,9 @@ class Crashes(unittest.TestCase):
         threads = [threading.Thread(target=client.run) for client in clients]
         for thread in threads:
             thread.start()
-        time.sleep(random.Random(seed).uniform(*LOAD_S))
-        if seed == self.kills - 1:  # a slow server (with sanitizers) may not have done enough for the checks yet
-            late = time.monotonic() + serve_test.LIMIT_S
-            while not all(self.counts()) and time.monotonic() < late:
-                time.sleep(0.1)
+        time.sleep(random.Random(seed).uniform(*LOAD_S))  # kills come at any moment of the load
+        if seed == KILLS - 1:  # a slow server (with sanitizers) may not have done enough for the checks yet
+            wait_until(lambda: all(self.counts()), self.counts, interval_s=0.1)
         server.stop(signal.SIGKILL)
         for thread in threads:
             thread.join()
@@ -192,11 +189,11 @@ class Crashes(unittest.TestCase):
         return json.loads(text) if status == 200 else None
 
     def ended(self, server, name):
-        end = time.monotonic() + serve_test.LIMIT_S
-        while (response := self.found(server, f"/v1/responses/{name}"))["status"] not in TERMINAL:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
-        return response
+        def found():
+            response = self.found(server, f"/v1/responses/{name}")
+            return response if response["status"] in TERMINAL else None
+
+        return wait_until(found, f"{name} does not end", interval_s=0.01)
 
     def check_responses(self, server, those):
         for name in those:
@@ -216,7 +213,7 @@ class Crashes(unittest.TestCase):
         self.known.background.clear()
 
     def replayed(self, server, name):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)) as connection:
             connection.request("GET", f"/v1/responses/{name}?stream=true")
             return [line for line in connection.getresponse() if line.startswith(b"data: {")]
 
@@ -286,7 +283,7 @@ class Crashes(unittest.TestCase):
         database.close()
 
     def test_nothing_acknowledged_is_lost(self):
-        for seed in range(self.kills):
+        for seed in range(KILLS):
             before = set(self.known.responses)
             server = Server("--store", str(self.file))
             self.load_and_kill(server, seed)
@@ -305,10 +302,8 @@ class Crashes(unittest.TestCase):
         self.assertTrue(all(counts), counts)
         last.stop()
         self.check_file()
-        print("{} kills; {} responses stored, {} deleted, {} conversations, {} chats".format(self.kills, *counts), file=sys.stderr)
+        print("{} kills; {} responses stored, {} deleted, {} conversations, {} chats".format(KILLS, *counts), file=sys.stderr)
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv[1]
-    Crashes.kills = int(sys.argv[2]) if len(sys.argv) > 2 else KILLS
-    unittest.main(argv=sys.argv[:1])
+    run_tests()

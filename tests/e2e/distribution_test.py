@@ -8,13 +8,13 @@ temperature and top_k are applied here, to log-probabilities of given texts. See
 import collections
 import json
 import math
-import sys
 import time
 import unittest
 
-import serve_test
+from support.program import number_option, run_tests
+from support.server import Server
 
-DRAWS = 1024
+DRAWS = number_option(1024)
 CHOICES = 128  # per request
 PROMPT = "the cat and the dog and the cat and the"  # has many continuations, some of which prompt lookup finds
 LENGTH, TOP, TEMPERATURE = 4, 3, 1.5
@@ -110,7 +110,7 @@ def compare(counts, known, temperature):
 
 class DistributionTest(unittest.TestCase):
     def check(self, name, way, first_seed, *options):
-        server = serve_test.Server("--parallel", "16", *options)  # leaves rows for drafts
+        server = Server("--parallel", "16", *options)  # leaves rows for drafts
         try:
             known = tree(server)
             begin = time.monotonic()
@@ -142,6 +142,4 @@ class DistributionTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv[1]
-    DRAWS = int(sys.argv[2]) if len(sys.argv) > 2 else DRAWS
-    unittest.main(argv=sys.argv[:1])
+    run_tests()

@@ -10,11 +10,13 @@ import threading
 import time
 import unittest
 
-import serve_test
-from processes import MIB, cpu_s, memory_bytes
-from serve_test import QUESTION, Server
+from support.client import QUESTION
+from support.processes import MIB, cpu_s, memory_bytes
+from support.program import number_option, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
-ROUNDS = 5
+ROUNDS = number_option(5)
 FIRST_TOKEN_S = 2
 ENDLESS = {**QUESTION, "ignore_eos": True, "max_tokens": 1900}
 
@@ -26,7 +28,7 @@ def in_flight(server, headers):
 
 def first_token_s(port, headers, source):
     """Returns the seconds to a chat's first content; the answer must be complete."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=serve_test.LIMIT_S, source_address=(source, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S, source_address=(source, 0))
     start, first, text = time.monotonic(), None, ""
     connection.request("POST", "/v1/chat/completions", json.dumps({**QUESTION, "stream": True, "temperature": 0}), headers)
     answer = connection.getresponse()
@@ -46,7 +48,7 @@ def first_token_s(port, headers, source):
 
 def request(port, headers, method, path, body=None):
     """Returns status and answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=serve_test.LIMIT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
     try:
         sent = json.dumps(body) if isinstance(body, dict) else body
         connection.request(method, path, sent, headers)
@@ -89,7 +91,7 @@ class Crowd:
         self.threads, self.is_leaving = [], threading.Event()
 
     def ask(self, path, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
         connection.request("POST", path, json.dumps(body), self.headers)
         self.connections.append(connection)
 
@@ -125,9 +127,8 @@ class OneOfTwoClients(unittest.TestCase):
             source = "127.0.0.1" if has_keys or has_proxy else "127.0.0.2"
             first_token_s(server.port, light, source)  # the model is loaded
             attack(crowd)
-            deadline = time.monotonic() + 30
-            while counted and in_flight(server, light) < min(10, len(crowd.connections)) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            if counted:
+                wait_until(lambda: in_flight(server, light) >= min(10, len(crowd.connections)), "the flood does not arrive", 30, 0.05)
             times = [first_token_s(server.port, light, source) for _ in range(ROUNDS)]
             print(f"{self.id().rsplit('.', 1)[1]}: first token after {max(times):.2f} s at most, {cpu_s(server.process.pid):.1f} s of "
                   f"processor time, {memory_bytes(server.process.pid) // MIB} MiB", file=sys.stderr)
@@ -163,7 +164,7 @@ class OneOfTwoClients(unittest.TestCase):
     def test_responses_in_the_background(self):
         def attack(crowd):
             def post(count):
-                connection = http.client.HTTPConnection("127.0.0.1", crowd.port, timeout=serve_test.LIMIT_S)
+                connection = http.client.HTTPConnection("127.0.0.1", crowd.port, timeout=LIMIT_S)
                 for _ in range(count):
                     body = {"input": "Tell me a story.", "background": True, "max_output_tokens": 1900, "ignore_eos": True}
                     connection.request("POST", "/v1/responses", json.dumps(body), crowd.headers)
@@ -225,7 +226,7 @@ class OneOfTwoClients(unittest.TestCase):
             status, file = upload(crowd.port, crowd.headers, "x" * (8 * MIB))
             self.assertEqual(status, 200)
             for _ in range(60):
-                connection = http.client.HTTPConnection("127.0.0.1", crowd.port, timeout=serve_test.LIMIT_S)
+                connection = http.client.HTTPConnection("127.0.0.1", crowd.port, timeout=LIMIT_S)
                 connection.request("GET", f"/v1/files/{file['id']}/content", headers=crowd.headers)
                 crowd.connections.append(connection)
         self.beside(attack, "--requests-max", "40", counted=False)
@@ -248,8 +249,7 @@ class OneOfTwoClients(unittest.TestCase):
                 crowd.repeat(lambda path=path, body=body: request(crowd.port, crowd.headers, "POST", path, body)[0])
             for _ in range(ROUNDS):
                 first_token_s(server.port, light, "127.0.0.1")
-            while len(crowd.statuses) < 20:
-                time.sleep(0.05)
+            wait_until(lambda: len(crowd.statuses) >= 20, "the others are not answered", interval_s=0.05)
             crowd.leave()
             self.assertEqual(set(crowd.statuses), {409})
             server.request("GET", "/v1/models", **light)
@@ -263,13 +263,14 @@ class OneOfTwoClients(unittest.TestCase):
         light, heavy = ({"Authorization": "Bearer " + key} for key in ("light", "heavy"))
         try:
             long = [start_batch(server.port, heavy, batch_lines(500, 500)) for _ in range(4)]
-            deadline = time.monotonic() + serve_test.LIMIT_S
-            while in_flight(server, light) < 4 and time.monotonic() < deadline:
-                time.sleep(0.05)
-            short = start_batch(server.port, light, batch_lines(4, 4))
-            while short["status"] not in ("completed", "failed") and time.monotonic() < deadline:
-                time.sleep(0.05)
-                short = request(server.port, light, "GET", f"/v1/batches/{short['id']}")[1]
+            wait_until(lambda: in_flight(server, light) >= 4, "the long batches do not run", interval_s=0.05)
+            name = start_batch(server.port, light, batch_lines(4, 4))["id"]
+
+            def ended():
+                batch = request(server.port, light, "GET", f"/v1/batches/{name}")[1]
+                return batch if batch["status"] in ("completed", "failed") else None
+
+            short = wait_until(ended, "the short batch does not end", interval_s=0.05)
             self.assertEqual(short["request_counts"], {"total": 4, "completed": 4, "failed": 0})
             statuses = [request(server.port, heavy, "GET", f"/v1/batches/{batch['id']}")[1]["status"] for batch in long]
             self.assertIn("in_progress", statuses)
@@ -292,9 +293,6 @@ class OneOfTwoClients(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv.pop(1)
-    if len(sys.argv) > 1 and sys.argv[1].isdigit():
-        ROUNDS = int(sys.argv.pop(1))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
-    unittest.main()
+    run_tests()

@@ -6,15 +6,15 @@ import os
 import pathlib
 import shutil
 import struct
-import sys
 import tempfile
 import time
 import unittest
 
-import serve_test
-from gguf_files import GgufFile, bytes_value, string_value, strings_value
-from processes import MIB, cpu_s, memory_bytes
-from serve_test import Server
+from support.gguf_files import GgufFile, bytes_value, string_value, strings_value
+from support.processes import MIB, cpu_s, memory_bytes
+from support.program import run_tests
+from support.server import Server
+from support.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).parents[2]
 DEMO = ROOT / "core/store/demo/demo.gguf"
@@ -123,7 +123,7 @@ class Overwritten(Attack):
             with open(file, "r+b") as written:  # in place, as a careless copy does
                 written.write(content)
                 written.truncate(len(content))
-            time.sleep(SCAN_S)
+            time.sleep(SCAN_S)  # an answer before it may come from the listing with the earlier content
             for path, body in self.REQUESTS.items():
                 with self.subTest(content=name, path=path):
                     status, headers, text = server.request("POST", path, {**body, "model": "x"})
@@ -134,7 +134,7 @@ class Overwritten(Attack):
         self.assertIn(str(file), server.log_text())
         self.assertEqual(server.request("GET", "/health")[0], 200)
         file.write_bytes(whole)
-        time.sleep(SCAN_S)
+        wait_until(lambda: server.ask(model="x", max_tokens=1)[0] == 200, "the whole file is not served again")
         self.assertEqual(server.ask(model="x", max_tokens=1)[0], 200)
         self.assertEqual(server.stop(), 0)
 
@@ -145,7 +145,7 @@ class Overwritten(Attack):
         self.addCleanup(server.stop)
         self.assertEqual(server.ask(max_tokens=1)[0], 200)
         os.truncate(file, 5000)
-        time.sleep(SCAN_S)
+        wait_until(lambda: server.ask(max_tokens=1)[0] == 503, "the short file is served")
         self.assertEqual(server.ask(max_tokens=1)[0], 503)
         file.unlink()
         self.assertEqual(server.ask(max_tokens=1)[0], 503)
@@ -153,5 +153,4 @@ class Overwritten(Attack):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

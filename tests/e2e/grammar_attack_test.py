@@ -6,13 +6,14 @@ import json
 import sys
 import threading
 import time
-import unittest
 
-import serve_test
-from processes import MIB, cpu_s, memory_bytes
-from serve_test import Serve
+from support.cases import ServerCase
+from support.client import QUESTION
+from support.processes import MIB, cpu_s, memory_bytes
+from support.program import number_option, run_tests
+from support.waiting import LIMIT_S
 
-ROUNDS = 1
+ROUNDS = number_option(1)
 ATTACKERS = 4
 CPU_MAX_S = 1  # per refused grammar, on a machine that runs the yardstick in YARDSTICK_S
 YARDSTICK_S = 0.3
@@ -47,12 +48,12 @@ def peak_mib(pid):
     return memory_bytes(pid, "VmHWM") / MIB
 
 
-class Attack(Serve):
-    def hostile(self, grammar, limit_s=serve_test.LIMIT_S):
+class Attack(ServerCase):
+    def hostile(self, grammar, limit_s=LIMIT_S):
         """Returns the status of an answer with a hostile grammar; None if the client left first."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=limit_s)
         try:
-            body = {**serve_test.QUESTION, "max_tokens": 24, "ignore_eos": True, "reasoning_effort": "none", **grammar}
+            body = {**QUESTION, "max_tokens": 24, "ignore_eos": True, "reasoning_effort": "none", **grammar}
             connection.request("POST", "/v1/chat/completions", json.dumps(body))
             answer = connection.getresponse()
             answer.read()
@@ -64,8 +65,8 @@ class Attack(Serve):
 
     def honest(self):
         """Returns the tokens of an unrelated answer, and the longest gap between them."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=serve_test.LIMIT_S)
-        body = {**serve_test.QUESTION, "temperature": 0, "max_tokens": 120, "ignore_eos": True, "stream": True}
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=LIMIT_S)
+        body = {**QUESTION, "temperature": 0, "max_tokens": 120, "ignore_eos": True, "stream": True}
         connection.request("POST", "/v1/chat/completions", json.dumps(body))
         text, longest, last = "", 0, time.monotonic()
         for line in connection.getresponse():
@@ -118,16 +119,10 @@ class Attack(Serve):
         for grammar in hostile_grammars().values():
             self.hostile(grammar, limit_s=0.05)
         before = cpu_s(pid)
-        time.sleep(3)
+        time.sleep(3)  # the processor time of a given time is compared
         self.assertLess(cpu_s(pid) - before, 2.5)  # no abandoned work continues
-        end = time.monotonic() + serve_test.LIMIT_S
-        while self.server.in_flight() > 0:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.2)
+        self.server.wait_until_idle()
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv.pop(1)
-    if len(sys.argv) > 1 and sys.argv[1].isdigit():
-        ROUNDS = int(sys.argv.pop(1))
-    unittest.main()
+    run_tests()

@@ -6,12 +6,12 @@ import os
 import pathlib
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import unittest
 
-ETNA = ""
+from support.program import executable, run_tests
+
 LIMIT_S = 100
 CONTENT = b"GGUF" + bytes(range(256)) * 900
 SUM = "0" * 64
@@ -91,7 +91,7 @@ class Attacks(unittest.TestCase):
         kept = {key: value for key, value in os.environ.items()
                 if not key.startswith(("ETNA_", "XDG_", "HF_")) and "proxy" not in key.lower()}
         environment = {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.root / "models"), **variables}
-        return subprocess.run([ETNA, "pull", name, "--retries", "0"], capture_output=True, text=True, timeout=LIMIT_S,
+        return subprocess.run([executable(), "pull", name, "--retries", "0"], capture_output=True, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, env=environment)
 
     def refused(self, result, pattern):
@@ -206,5 +206,4 @@ class Names(Attacks):
 
 
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

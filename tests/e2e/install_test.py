@@ -8,14 +8,14 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from terminal import Terminal
+from support.program import executable, options, run_tests
+from support.terminal import Terminal
+from support.waiting import LIMIT_S
 
-ETNA = BUILD = ""
-LIMIT_S = 120
+BUILD = os.path.abspath(options()[0])
 SHELLS = {
     "bash": ("share/bash-completion/completions/etna", ["bash", "--norc", "--noprofile"]),
     "zsh": ("share/zsh/site-functions/_etna", ["zsh", "-f"]),
@@ -61,7 +61,7 @@ class Files(Installation):
     def test_completions_are_those_of_the_program(self):
         for shell, (place, _) in SHELLS.items():
             with self.subTest(shell=shell):
-                script = subprocess.run([ETNA, "completion", shell], check=True, capture_output=True, timeout=LIMIT_S).stdout
+                script = subprocess.run([executable(), "completion", shell], check=True, capture_output=True, timeout=LIMIT_S).stdout
                 self.assertEqual((self.prefix / place).read_bytes(), script)
 
 
@@ -171,6 +171,4 @@ class Completing(Installation):
 
 
 if __name__ == "__main__":
-    BUILD = os.path.abspath(sys.argv.pop(2))
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(options()[1:], verbosity=2)

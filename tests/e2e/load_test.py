@@ -12,11 +12,12 @@ import threading
 import time
 import unittest
 
-import serve_test
-from processes import MIB, memory_bytes
-from serve_test import Server
+from support.processes import MIB, memory_bytes
+from support.program import number_option, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
-SECONDS = 10
+SECONDS = number_option(10)
 STREAMS = 64
 ABORTED = 0.1
 GROWTH_MAX = 1.05  # resident memory, from a quarter of the time to the end
@@ -34,7 +35,7 @@ class Stream:
     """One streamed answer, which may be abandoned at any chunk."""
 
     def __init__(self, port, question):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=serve_test.LIMIT_S)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
         self.connection.request("POST", "/v1/chat/completions", json.dumps(body(question)))
         self.answer = self.connection.getresponse()
         if self.answer.status != 200:
@@ -89,9 +90,9 @@ class Crowd:
         threads = [threading.Thread(target=self.client, args=(number, begin + seconds)) for number in range(STREAMS)]
         for thread in threads:
             thread.start()
-        time.sleep(seconds / 4)
+        time.sleep(seconds / 4)  # the load lasts for a given time, with a look at the memory within it
         quarter = memory_bytes(self.server.process.pid)
-        time.sleep(seconds * 3 / 4)
+        time.sleep(seconds * 3 / 4)  # the rest of it
         end = memory_bytes(self.server.process.pid)
         for thread in threads:
             thread.join()
@@ -116,14 +117,12 @@ class Load(unittest.TestCase):
 
     def settled(self):
         """Returns the metrics once no request is running."""
-        end = time.monotonic() + serve_test.LIMIT_S
-        while True:
+        def idle():
             found = figures(self.server)
             names = ("etna_requests_in_flight", "etna_requests_running", "etna_requests_waiting", "etna_kv_pages_used")
-            if all(sum_of(found, name) == 0 for name in names):
-                return found
-            self.assertLess(time.monotonic(), end, found)
-            time.sleep(0.2)
+            return found if all(sum_of(found, name) == 0 for name in names) else None
+
+        return wait_until(idle, lambda: figures(self.server), interval_s=0.2)
 
     def test_concurrent_answers_equal_the_answers_alone(self):
         alone = {question: Stream(self.server.port, question).read() for question in QUESTIONS}
@@ -144,7 +143,7 @@ class Load(unittest.TestCase):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self.assertEqual(self.server.ask()[0], 200)  # the model is loaded
-        idle = [socket.create_connection(("127.0.0.1", self.server.port), serve_test.LIMIT_S) for _ in range(IDLE_CONNECTIONS)]
+        idle = [socket.create_connection(("127.0.0.1", self.server.port), LIMIT_S) for _ in range(IDLE_CONNECTIONS)]
         try:
             begin = time.monotonic()
             status, answer = self.server.ask()
@@ -160,7 +159,4 @@ class Load(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv.pop(1)
-    if len(sys.argv) > 1 and sys.argv[1].isdigit():
-        SECONDS = int(sys.argv.pop(1))
-    unittest.main()
+    run_tests()

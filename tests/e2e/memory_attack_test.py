@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Attacks on the memory, the connections and the model file of `etna serve`. Usage: memory_attack_test.py ETNA [long]"""
+"""Attacks on the memory, the connections and the model file of `etna serve`. Usage: memory_attack_test.py ETNA [--long]"""
 
 import http.client
 import json
-import os
 import pathlib
 import resource
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-import serve_test
-from processes import MIB, cpu_s, has_ended, memory_bytes
-from serve_test import LIMIT_S, Server
+from support.processes import MIB, cpu_s, has_ended, memory_bytes
+from support.program import is_long, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
-LONG = False
+LONG = is_long()
 MODEL = pathlib.Path(__file__).parents[2] / "core/store/demo/demo.gguf"
 OTHER_MODEL = pathlib.Path(__file__).parents[2] / "tests/data/models/stories260K.gguf"
 IDLE_S = 10  # until freed memory is returned to the system
@@ -47,13 +46,11 @@ class Watch:
 
     def left(self):
         """Returns the growth of resident memory once the server has been idle."""
-        end = time.monotonic() + IDLE_S
-        while True:
-            left = memory_bytes(self.pid, "VmRSS") - self.before
-            if left <= SLACK_BYTES or time.monotonic() > end:
-                print(f"  {self.name}: {left / MIB:.0f} MiB left after {time.monotonic() - end + IDLE_S:.0f} s", flush=True)
-                return left
-            time.sleep(0.2)
+        begin = time.monotonic()
+        growth = lambda: memory_bytes(self.pid, "VmRSS") - self.before  # noqa: E731
+        left, = wait_until(lambda: [left for left in [growth()] if left < SLACK_BYTES], lambda: f"{growth() / MIB:.0f} MiB left", IDLE_S, 0.2)
+        print(f"  {self.name}: {left / MIB:.0f} MiB left after {time.monotonic() - begin:.0f} s", flush=True)
+        return left
 
 
 def post(server, path, body):
@@ -241,7 +238,7 @@ class Files(unittest.TestCase):
                         for begin in range(0, len(whole), len(whole) // 16):
                             written.write(whole[begin:begin + len(whole) // 16])
                             written.flush()
-                            time.sleep(0.01)
+                            time.sleep(0.01)  # as a slow disk
 
             writer = threading.Thread(target=rewrite)
             writer.start()
@@ -255,12 +252,12 @@ class Files(unittest.TestCase):
             self.assertTrue(any(status >= 500 for status in statuses), statuses)
             print(f"  a model that is written to: {len(statuses)} requests, {statuses.count(200)} of them answered", flush=True)
             shutil.copyfile(MODEL, file)
-            time.sleep(1.2)  # the time that a folder listing is cached
+            wait_until(lambda: server.ask(model="x")[0] == 200, "the whole file is not served again")
             status, answer = server.ask(model="x")
             self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"), server.log_text())
             shutil.copyfile(OTHER_MODEL, file)  # over the loaded file
             self.assertEqual(server.request("GET", "/health")[0], 200)
-            time.sleep(1.2)
+            time.sleep(1.2)  # an answer before it may come from the listing with the earlier file
             self.assertEqual(server.request("POST", "/v1/completions", {"model": "x", "prompt": "Once", "max_tokens": 4})[0], 200)
             self.assertEqual(server.stop(), 0)
 
@@ -293,6 +290,4 @@ class Connections(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv[1])
-    LONG = "long" in sys.argv[2:]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    run_tests(verbosity=2)

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 
-import serve_test
+from support.program import executable
+from support.server import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEY = "the-right-key"
@@ -23,19 +24,18 @@ def fail(message):
 
 
 def main():
-    serve_test.ETNA = os.path.abspath(sys.argv[1])
     files = [str(HERE / "node" / name) for name in sys.argv[2:]] or sorted(map(str, (HERE / "node").glob("*.test.mjs")))
     node = shutil.which("node")
     if node is None:
         return fail("node is missing; run scripts/install-packages all-tests")
     if not (HERE / "node_modules" / ".etna-installed").exists():
         return fail("the npm packages are not there; scripts/node-packages installs them")
-    server, guarded = serve_test.Server("demo"), serve_test.Server("demo", "--api-key", KEY)
+    server, guarded = Server("demo"), Server("demo", "--api-key", KEY)
     try:
         # The first request loads and checks the model, which may take longer than a test may wait.
         server.ask(max_tokens=1)
         addresses = {"ETNA_TEST_SERVER": server.address, "ETNA_TEST_GUARDED_SERVER": guarded.address, "ETNA_TEST_KEY": KEY,
-                     "ETNA_TEST_EXECUTABLE": serve_test.ETNA}
+                     "ETNA_TEST_EXECUTABLE": executable()}
         code = subprocess.run([node, "--test", *files], env={**os.environ, **addresses}, check=False).returncode
         died = [one for one in (server, guarded) if one.process.poll() is not None]
         for one in died:

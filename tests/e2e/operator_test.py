@@ -5,15 +5,18 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import socket
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-import serve_test
-from processes import memory_bytes
-from serve_test import LIMIT_S, QUESTION, Server
+from support.client import QUESTION
+from support.processes import memory_bytes
+from support.program import executable, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 STORIES = SOURCE / "tests" / "data" / "models" / "stories260K.gguf"
@@ -32,7 +35,7 @@ def foreign_model():
 
 def refused(*arguments):
     """Returns the error message of a server that does not start."""
-    done = subprocess.run([serve_test.ETNA, "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run([executable(), "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
     assert done.returncode != 0 and done.stdout == b"", (arguments, done.stdout)
     return done.stderr.decode()
 
@@ -167,7 +170,8 @@ class Folder(unittest.TestCase):
                 self.assertIn("not the model that is built in", server.log_text())
                 shutil.copy(DEMO, pathlib.Path(folder) / "new")
                 os.replace(pathlib.Path(folder) / "new", pathlib.Path(folder) / "demo.gguf")
-                serve_test.time.sleep(1.1)
+                wait_until(lambda: server.ask(model="demo")[1].get("choices", [{}])[0].get("message", {}).get("content") == "92",
+                           "the replaced file is not served")
                 self.assertEqual(server.ask(model="demo")[1]["choices"][0]["message"]["content"], "92")
             finally:
                 server.stop()
@@ -178,7 +182,7 @@ class Start(unittest.TestCase):
         server = Server("demo", str(STORIES))
         try:
             told = server.log_text()
-            name = json.loads(subprocess.run([serve_test.ETNA, "devices", "--json"], capture_output=True, check=True).stdout)
+            name = json.loads(subprocess.run([executable(), "devices", "--json"], capture_output=True, check=True).stdout)
             device, = (one for one in name["devices"] if one["chosen"])
             line, = (line for line in told.splitlines() if line.startswith("device: "))
             self.assertIn(device["name"], line)
@@ -200,9 +204,7 @@ class Start(unittest.TestCase):
             opener.chmod(0o755)
             server = Server("demo", "--open", before=("env", f"PATH={folder}:{os.environ['PATH']}"))
             try:
-                deadline = time.monotonic() + LIMIT_S
-                while not opened.exists() and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                wait_until(opened.exists, "no browser was opened")
                 self.assertEqual(opened.read_text(), server.address + "/\n")
                 session = int(pathlib.Path(folder, "session").read_text())
                 self.assertNotEqual(session, os.getsid(server.process.pid))
@@ -215,9 +217,7 @@ class Start(unittest.TestCase):
             server = Server("demo", "--open", before=("/usr/bin/env", f"PATH={folder}"))
             try:
                 line = f"page: no browser was opened: xdg-open is not installed; open {server.address}/\n"
-                deadline = time.monotonic() + LIMIT_S # the address is printed before the line
-                while line not in server.log_text() and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                wait_until(lambda: line in server.log_text(), server.log_text)  # the address is printed before the line
                 self.assertIn(line, server.log_text())
                 self.assertEqual(server.request("GET", "/health")[0], 200)
             finally:
@@ -315,13 +315,12 @@ class Kept(unittest.TestCase):
         kept = self.make(first)[1]["id"]
         client = first.endless(stream=True)
         self.assertTrue(client.recv(1))
-        first.process.send_signal(serve_test.signal.SIGTERM)
-        while b"draining" not in first.request("GET", "/health")[2].encode():
-            serve_test.time.sleep(0.02)
+        first.process.send_signal(signal.SIGTERM)
+        first.wait_until_draining()
         second = Server(home=first.home.name, wait=False)
-        while "waiting for another etna to release /" not in second.log_text():
-            self.assertIsNone(second.process.poll(), second.log_text())
-            serve_test.time.sleep(0.05)
+        wait_until(lambda: "waiting for another etna to release /" in second.log_text() or second.process.poll() is not None,
+                   second.log_text)
+        self.assertIsNone(second.process.poll(), second.log_text())
         client.close()
         self.assertEqual(first.wait(keep_home=True), 0)
         second.read_address()
@@ -372,12 +371,11 @@ class Drain(unittest.TestCase):
             server = Server("--drain-timeout", "0")
             server.ask()
             asked = json.dumps({**body, "stream": True, "ignore_eos": True, **({} if "input" in body else {"max_tokens": 1900})})
-            client = serve_test.socket.create_connection(("127.0.0.1", server.port))
+            client = socket.create_connection(("127.0.0.1", server.port))
             client.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asked)}\r\n\r\n{asked}".encode())
             text = client.recv(100)
-            while server.in_flight() == 0:
-                serve_test.time.sleep(0.02)
-            server.process.send_signal(serve_test.signal.SIGTERM)
+            server.wait_until_busy()
+            server.process.send_signal(signal.SIGTERM)
             while part := client.recv(100_000):
                 text += part
             self.assertIn(b"shutting down", text)
@@ -391,10 +389,9 @@ class Drain(unittest.TestCase):
             server = Server("--drain-timeout", "600")
             client = server.endless(stream=True)
             self.assertTrue(client.recv(1))
-            server.process.send_signal(serve_test.signal.Signals[first])
-            while b"draining" not in server.request("GET", "/health")[2].encode():
-                serve_test.time.sleep(0.02)
-            self.assertEqual(server.stop(serve_test.signal.Signals[second]), -serve_test.signal.Signals[second])
+            server.process.send_signal(signal.Signals[first])
+            server.wait_until_draining()
+            self.assertEqual(server.stop(signal.Signals[second]), -signal.Signals[second])
             client.close()
 
 
@@ -414,17 +411,17 @@ class Requests(unittest.TestCase):
         self.assertTrue(json.loads(self.server.request("POST", "/apply-template", body)[2])["prompt"].endswith("\n1, 2, 3"))
         _, answer = self.server.ask(**body)
         self.assertEqual(answer["choices"][0]["message"]["content"], ", 4, 5, 6, 7")
-        rendered = subprocess.run([serve_test.ETNA, "render", "demo"], input=json.dumps(body), capture_output=True, text=True, check=True)
+        rendered = subprocess.run([executable(), "render", "demo"], input=json.dumps(body), capture_output=True, text=True, check=True)
         self.assertTrue(rendered.stdout.endswith("\n1, 2, 3"), rendered.stdout)
 
     def test_prompt_max_and_request_timeout(self):
         status, answer = self.server.ask(messages=[{"role": "user", "content": "dog " * 200}])
         self.assertEqual((status, answer["error"]["code"]), (400, "context_length_exceeded"))
-        begin = serve_test.time.monotonic()
+        begin = time.monotonic()
         status, answer = self.server.ask(ignore_eos=True, max_tokens=1900)
         self.assertEqual((status, answer["choices"][0]["finish_reason"]), (200, "length"))
         if answer["usage"]["completion_tokens"] < 1900:  # a faster device finishes before the limit
-            self.assertLess(serve_test.time.monotonic() - begin, 20)
+            self.assertLess(time.monotonic() - begin, 20)
 
     def test_special_tokens_and_stop_tokens(self):
         end, nine = (json.loads(self.server.request("POST", "/tokenize", {"content": text})[2])["tokens"][-1] for text in ("<|im_end|>", "9"))
@@ -463,5 +460,4 @@ class Memory(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

@@ -6,26 +6,29 @@ import re
 import tempfile
 import time
 
-import chats
-from chats import LIMIT_S, Chat, variables
-from terminal import Terminal
+from support.chats import ChatCase, variables
+from support.program import executable, run_tests
+from support.terminal import Terminal
+from support.waiting import wait_until
 
 
-class Progress(Chat):
+class Progress(ChatCase):
     def shown(self, *command, home=None, text="/dev/null"):
         """Runs etna in a narrow terminal, with the file `text` as input. Returns the different screens until its end."""
         script = "read line; input=$1; shift; exec \"$@\" < $input"
-        terminal = Terminal(["sh", "-c", script, "sh", str(text), chats.ETNA, *command], variables(home or self.home))
+        terminal = Terminal(["sh", "-c", script, "sh", str(text), executable(), *command], variables(home or self.home))
         self.addCleanup(terminal.__exit__)
         terminal.resize(40, 24)
         terminal.keys("Enter")
-        screens, end = [], time.monotonic() + LIMIT_S
-        while not screens or "exit code" not in screens[-1]:
-            self.assertLess(time.monotonic(), end, screens[-1:])
+        screens = []
+
+        def has_ended():
             screen = terminal.screen()
             if screens[-1:] != [screen]:
                 screens.append(screen)
-            time.sleep(0.05)
+            return "exit code" in screen
+
+        wait_until(has_ended, lambda: screens[-1:], interval_s=0.05)
         self.assertIn("exit code 0", screens[-1])
         return screens
 
@@ -65,4 +68,4 @@ class Progress(Chat):
 
 
 if __name__ == "__main__":
-    chats.main()
+    run_tests(verbosity=2)

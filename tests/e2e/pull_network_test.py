@@ -4,14 +4,13 @@
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from forward_proxy import ForwardProxy
-from stand_in_hub import StandInHub
+from support.forward_proxy import ForwardProxy
+from support.program import executable, run_tests
+from support.stand_in_hub import StandInHub
 
-ETNA = ""
 LIMIT_S = 60
 CONTENT = b"GGUF" + bytes(range(256)) * 9000  # more than one range
 
@@ -45,7 +44,7 @@ class Network(unittest.TestCase):
         kept = {key: value for key, value in os.environ.items()
                 if not key.startswith(("ETNA_", "XDG_", "HF_", "SSL_", "CURL_")) and "proxy" not in key.lower()}
         environment = {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.root / "models"), "HF_ENDPOINT": hub.url, **variables}
-        return subprocess.run([ETNA, "pull", "hf.co/u/r:Q8_0", "--retries", "0"], capture_output=True, text=True, timeout=LIMIT_S,
+        return subprocess.run([executable(), "pull", "hf.co/u/r:Q8_0", "--retries", "0"], capture_output=True, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, env=environment)
 
     def assert_pulled(self, result):
@@ -102,5 +101,4 @@ class Network(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

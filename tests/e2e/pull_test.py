@@ -12,15 +12,15 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-from stand_in_hub import REVISION, StandInHub
+from support.program import executable, run_tests
+from support.stand_in_hub import REVISION, StandInHub
+from support.waiting import wait_until
 
-ETNA = ""
 STORIES = (pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf").read_bytes()
 LIMIT_S = 60
 TOKEN = "hf_SecretToken"
@@ -59,12 +59,16 @@ class Pulling(unittest.TestCase):
         return {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.models), "HF_ENDPOINT": self.hub.url, **more}
 
     def etna(self, *arguments, preexec_fn=None, **more):
-        return subprocess.run([ETNA, *arguments], capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
+        return subprocess.run([executable(), *arguments], capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
                               env=self.environment(**more), preexec_fn=preexec_fn)
 
     def start(self, *arguments, **more):
-        return subprocess.Popen([ETNA, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        return subprocess.Popen([executable(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, env=self.environment(**more))
+
+    def has_ranges(self, count):
+        """Returns whether the journal of a download has so many lines."""
+        return any(len(path.read_text().splitlines()) >= count for path in self.models.rglob("*.ranges"))
 
     def assert_pulled(self, result, *contents):
         """Checks that the model's files have these contents, and that nothing else is left."""
@@ -173,7 +177,7 @@ class Asking(Pulling):
         screen."""
         child, terminal = pty.fork()
         if child == 0:
-            os.execve(ETNA, [ETNA, *arguments], self.environment(TERM="xterm"))
+            os.execve(executable(), [executable(), *arguments], self.environment(TERM="xterm"))
         screen, is_answered = b"", False
         end = time.monotonic() + LIMIT_S
         while time.monotonic() < end:
@@ -218,9 +222,7 @@ class Asking(Pulling):
     def test_a_command_asks_again_about_an_unfinished_download(self):
         repository = self.hub.add("u/again", {"m-Q4_0.gguf": model(4)}, bytes_per_s=1e6)
         process = self.start("pull", "hf.co/u/again")
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end and not any(self.models.rglob("*.ranges")):
-            time.sleep(0.02)
+        wait_until(lambda: any(self.models.rglob("*.ranges")), "the download does not begin", LIMIT_S)
         process.kill()
         process.communicate()
         del repository.faults["bytes_per_s"]
@@ -423,7 +425,7 @@ class Breaks(Pulling):
         def kill_and_resume(number, delay_s):
             models = self.root / f"models{number}"
             process = self.start("pull", "hf.co/u/kill", ETNA_MODELS=str(models))
-            time.sleep(delay_s)
+            time.sleep(delay_s)  # kills come at any moment of a download
             process.send_signal(signal.SIGKILL)
             process.communicate()
             if process.returncode == 0:
@@ -462,11 +464,8 @@ class Breaks(Pulling):
         content = model(16)
         repository = self.hub.add("u/resume", {"m-Q4_0.gguf": content}, bytes_per_s=4e6)
         process = self.start("pull", "hf.co/u/resume")
-        journal = None
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end and (journal is None or len(journal.read_text().splitlines()) < 6):
-            journal = next(iter(self.models.rglob("*.ranges")), None)
-            time.sleep(0.02)
+        wait_until(lambda: self.has_ranges(6), "six ranges are not recorded", LIMIT_S)
+        journal = next(self.models.rglob("*.ranges"))
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=LIMIT_S)
         self.assertEqual(process.returncode, 130, told)
@@ -483,9 +482,7 @@ class Breaks(Pulling):
         content = model(4)
         repository = self.hub.add("u/damage", {"m-Q4_0.gguf": content}, bytes_per_s=2e6)
         process = self.start("pull", "hf.co/u/damage")
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end and not any(len(path.read_text().splitlines()) > 1 for path in self.models.rglob("*.ranges")):
-            time.sleep(0.02)
+        wait_until(lambda: self.has_ranges(2), "two ranges are not recorded", LIMIT_S)
         process.kill()
         process.communicate()
         part = next(self.models.rglob("*.part"))
@@ -510,5 +507,4 @@ class Breaks(Pulling):
 
 
 if __name__ == "__main__":
-    ETNA = sys.argv.pop(1)
-    unittest.main()
+    run_tests()

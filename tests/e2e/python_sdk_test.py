@@ -8,17 +8,17 @@ import pathlib
 import subprocess
 import sys
 
-import serve_test
-from serve_test import Server
+from support.program import options
+from support.server import Server
+from support.waiting import LIMIT_S
 
 CLIENT = pathlib.Path(__file__).with_name("python_sdk_client.py")
 
 
 def main():
-    serve_test.ETNA, *python = sys.argv[1:]
     server = Server("demo")
     try:
-        return subprocess.run([*python, str(CLIENT), server.address], check=False, timeout=serve_test.LIMIT_S).returncode
+        return subprocess.run([*options(), str(CLIENT), server.address], check=False, timeout=LIMIT_S).returncode
     finally:
         server.stop()
 

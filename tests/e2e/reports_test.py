@@ -11,8 +11,8 @@ import sys
 import tempfile
 import unittest
 
-import serve_test
-from serve_test import Server
+from support.program import run_tests
+from support.server import Server
 
 REPORTS = pathlib.Path(os.environ.get("ETNA_REFERENCE_DATA", "")) / "reports"
 
@@ -245,5 +245,4 @@ class PythonicCall(Report):
 if __name__ == "__main__":
     if not os.environ.get("ETNA_REFERENCE_DATA"):
         sys.exit(print("not run: requests after bug reports (ETNA_REFERENCE_DATA is not set)"))
-    serve_test.ETNA = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    unittest.main()
+    run_tests()

@@ -8,13 +8,12 @@ import os
 import pathlib
 import resource
 import signal
-import sys
 import tempfile
-import time
 import unittest
 
-import serve_test
-from serve_test import Server
+from support.program import run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 SUM = {"input": "What is 34 + 58?", "temperature": 0}
 CHAT = {"messages": [{"role": "user", "content": "What is 34 + 58?"}], "temperature": 0}
@@ -53,7 +52,7 @@ class Kept(unittest.TestCase):
 
     def events_of(self, server, path, body=None, count=None):
         """The first `count` events of a stream, or all."""
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
         connection.request("POST" if body else "GET", path, json.dumps(body) if body else None)
         events = []
         with connection.getresponse() as answer:
@@ -92,9 +91,8 @@ class Kept(unittest.TestCase):
         self.check_continued(signal.SIGTERM)
 
     def wait_until_begun(self, server, name):
-        while (status := ask(server, "GET", f"/v1/responses/{name}")[1]["status"]) != "in_progress":
-            self.assertEqual(status, "queued")
-            time.sleep(0.01)
+        status = lambda: ask(server, "GET", f"/v1/responses/{name}")[1]["status"]  # noqa: E731
+        self.assertEqual(wait_until(lambda: [shown for shown in [status()] if shown != "queued"], f"{name} is queued"), ["in_progress"])
 
     def test_a_response_is_given_up_when_three_processes_have_ended_with_it(self):
         server = Server("--store", str(self.file))
@@ -185,7 +183,7 @@ class Kept(unittest.TestCase):
         server = Server("--store", str(self.file))
         asked = {"input": "Tell me a story.", "background": True, "stream": True, "max_output_tokens": 60, "ignore_eos": True, "temperature": 0}
         for broken_after in (1, 2, 9):
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
             connection.request("POST", "/v1/responses", json.dumps(asked))
             answer = connection.getresponse()
             running = b""
@@ -210,7 +208,7 @@ class Kept(unittest.TestCase):
         asked = {"input": "buy it", "conversation": talk, "ignore_eos": True, "max_output_tokens": 1000}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             answer = pool.submit(ask, server, "POST", "/v1/responses", asked)
-            time.sleep(1)
+            server.wait_until_busy()
             server.process.send_signal(signal.SIGTERM)
             self.assertEqual(answer.result()[0], 503)
         server.stop()
@@ -244,8 +242,9 @@ class UnderLoad(unittest.TestCase):
         found = [one for one in made + [last] if ask(server, "GET", f"/v1/responses/{one}")[0] == 200]
         self.assertEqual(len(found), 5)
         self.assertIn(last, found)
-        time.sleep(3.5)
-        self.assertEqual([ask(server, "GET", f"/v1/responses/{one}")[0] for one in found], [404] * 5)
+        statuses = lambda: [ask(server, "GET", f"/v1/responses/{one}")[0] for one in found]  # noqa: E731
+        wait_until(lambda: statuses() == [404] * 5, statuses, limit_s=10)
+        self.assertEqual(statuses(), [404] * 5)
         status, refused = ask(server, "POST", "/v1/responses", {**short, "previous_response_id": last})
         self.assertEqual((status, refused["error"]["code"]), (400, "previous_response_not_found"))
         server.stop()
@@ -282,5 +281,4 @@ class UnderLoad(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv[1]
-    unittest.main(argv=sys.argv[:1])
+    run_tests()

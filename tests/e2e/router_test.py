@@ -7,22 +7,21 @@ HAProxy hashes a header; the picker of node/support/picker.mjs reads the events 
 200 with --long. Parts whose programs are missing are skipped with a message."""
 
 import json
-import os
 import pathlib
 import random
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 import urllib.request
 
-import serve_test
-from serve_test import Server
+from support.program import is_long, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
-CHATS = 20
+CHATS = 200 if is_long() else 20
 TURNS = 3
 SHARE_MIN = 0.9
 """Cached tokens behind a router, as a share of those of one replica that gets every request."""
@@ -56,7 +55,7 @@ def chat(address, messages, **more):
     """Returns the answer to a chat, and its headers."""
     body = {"model": "demo", "messages": messages, "max_tokens": 8, "temperature": 0, **more.pop("body", {})}
     request = urllib.request.Request(f"{address}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "application/json", **more})
-    with urllib.request.urlopen(request, timeout=serve_test.LIMIT_S) as answer:
+    with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
         return json.load(answer), answer.headers
 
 
@@ -127,12 +126,13 @@ class Replicas(unittest.TestCase):
         config = pathlib.Path(self.home.name) / f"{port}.cfg"
         config.write_text(HAPROXY.format(port=port, a=self.replicas[0].port, b=self.replicas[1].port))
         self.start("haproxy", "-db", "-f", str(config))
-        for _ in range(200):
+
+        def listens():
             with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}"
-            serve_test.time.sleep(0.05)
-        raise AssertionError("haproxy does not listen")
+                return client.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(listens, "haproxy does not listen", limit_s=10)
+        return f"http://127.0.0.1:{port}"
 
     def test_haproxy_with_a_hash_of_a_header(self):
         self.check_share(self.haproxy())
@@ -158,7 +158,4 @@ class Replicas(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv[1])
-    if "--long" in sys.argv[2:]:
-        CHATS = 200
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    run_tests(verbosity=2)

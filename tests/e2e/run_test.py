@@ -9,15 +9,15 @@ import pathlib
 import pty
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-ETNA = ""
+from support.program import executable, run_tests
+from support.waiting import LIMIT_S
+
 MODELS = pathlib.Path(__file__).resolve().parents[1] / "data" / "models"
 STORIES = MODELS / "stories260K.gguf"
-LIMIT_S = 120
 
 
 def environment(**more):
@@ -29,7 +29,7 @@ def environment(**more):
 def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
     """Runs etna until it exits; `text` is its piped input."""
     source = {"input": text.encode()} if text is not None else {"stdin": stdin}
-    return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
+    return subprocess.run([executable(), *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
 
 
 class Plan(unittest.TestCase):
@@ -222,7 +222,7 @@ class Completion(unittest.TestCase):
             names = ["plain", "two words", f"$(touch {trap.name})", "`touch trap`", "ok-00001-of-00003", "ok-00002-of-00003"]
             for name in names:
                 (models / f"{name}.gguf").touch()
-            script = (f"source <('{ETNA}' completion bash); COMP_WORDS=(etna run ''); COMP_CWORD=2; _etna; "
+            script = (f"source <('{executable()}' completion bash); COMP_WORDS=(etna run ''); COMP_CWORD=2; _etna; "
                       "printf '%s\\n' \"${COMPREPLY[@]}\"")
             result = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S,
                                     env=environment(XDG_DATA_HOME=folder))
@@ -385,7 +385,7 @@ class Tokens(unittest.TestCase):
 
 class Ends(unittest.TestCase):
     def test_a_closed_pipe_ends_it_silently(self):
-        shell = f"'{ETNA}' run '{STORIES}' Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
+        shell = f"'{executable()}' run '{STORIES}' Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
         result = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=LIMIT_S, env=environment(),
                                 stdin=subprocess.DEVNULL)
         self.assertRegex(result.stdout.decode(), r"^.{5} 0\n$")
@@ -393,13 +393,13 @@ class Ends(unittest.TestCase):
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "wb") as full:
-            result = subprocess.run([ETNA, "run", STORIES, "Once", "-n", "4"], stdout=full, stderr=subprocess.PIPE,
+            result = subprocess.run([executable(), "run", STORIES, "Once", "-n", "4"], stdout=full, stderr=subprocess.PIPE,
                                     stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"error: cannot write to standard output", result.stderr)
 
     def test_a_closed_standard_output_is_an_error(self):
-        result = subprocess.run(["bash", "-c", f"'{ETNA}' run '{STORIES}' Once -n 4 >&-"], stderr=subprocess.PIPE,
+        result = subprocess.run(["bash", "-c", f"'{executable()}' run '{STORIES}' Once -n 4 >&-"], stderr=subprocess.PIPE,
                                 stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
 
@@ -411,13 +411,13 @@ class Ends(unittest.TestCase):
                         "chat -n 4 <<<Hello"):
             for target in (">/dev/full", ">&-"):
                 with self.subTest(command=command, target=target):
-                    result = subprocess.run(["bash", "-c", f"'{ETNA}' {command} {target}"], stderr=subprocess.PIPE,
+                    result = subprocess.run(["bash", "-c", f"'{executable()}' {command} {target}"], stderr=subprocess.PIPE,
                                             stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
                     self.assertEqual(result.returncode, 1, result.stderr)
                     self.assertRegex(result.stderr.decode(), r"error: cannot write to standard output: .*\n\Z")
 
     def test_ctrl_c_keeps_the_text(self):
-        with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0"],  # a story of more than 200 tokens
+        with subprocess.Popen([executable(), "run", STORIES, "", "--temp", "0"],  # a story of more than 200 tokens
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment()) as process:
             first = process.stdout.read(1)  # the generation has started
@@ -429,7 +429,7 @@ class Ends(unittest.TestCase):
     def test_sigterm_and_sighup_keep_the_text_too(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with self.subTest(signal=number):
-                with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0", "-c", "100000", "--ignore-eos"],
+                with subprocess.Popen([executable(), "run", STORIES, "", "--temp", "0", "-c", "100000", "--ignore-eos"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       env=environment()) as process:
                     first = process.stdout.read(1)  # the generation has started
@@ -442,7 +442,7 @@ class Ends(unittest.TestCase):
         """Runs etna at a terminal without input. Returns (exit code, output)."""
         child, descriptor = pty.fork()
         if child == 0:
-            os.execve(ETNA, [ETNA, *arguments], environment(TERM="dumb"))
+            os.execve(executable(), [executable(), *arguments], environment(TERM="dumb"))
         shown = b""
         limit = time.monotonic() + LIMIT_S
         while time.monotonic() < limit:
@@ -542,7 +542,6 @@ class Failures(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
     HOME = tempfile.TemporaryDirectory(prefix="etna-e2e-")
     with HOME:
-        unittest.main(verbosity=2)
+        run_tests(verbosity=2)

@@ -9,18 +9,18 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-import unittest
 import urllib.error
 import urllib.request
 
-from etna_home import LIMIT_S, EtnaHome
-from stand_in_hub import StandInHub
+from support.cases import HomeCase
+from support.program import executable, run_tests
+from support.stand_in_hub import StandInHub
+from support.waiting import LIMIT_S, wait_until
 
 STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
 
 
-class Servers(EtnaHome):
+class Servers(HomeCase):
     def setUp(self):
         super().setUp()
         self.hub = StandInHub()
@@ -38,7 +38,7 @@ class Servers(EtnaHome):
 
     def serve(self, *arguments, **more):
         """Starts a server, and returns its process and address."""
-        process = subprocess.Popen([self.executable, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        process = subprocess.Popen([executable(), "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=self.environment(**more))
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -175,9 +175,7 @@ class Residency(Servers):
         self.assertEqual(self.complete(url, "stories260K")[0], 200)
         self.assertEqual(self.shown(url)["stories260K"]["unloads_in_s"], 0)
         self.assertIsNone(self.shown(url)["demo"]["unloads_in_s"])
-        deadline = time.monotonic() + LIMIT_S
-        while "stories260K" in self.held()[url] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: "stories260K" not in self.held()[url], "the model does not sleep", interval_s=0.05)
         self.assertEqual(self.held(), {url: ["demo"]})
         self.assertEqual(self.complete(url, "stories260K")[0], 200)
         body = json.dumps({"model": "stories260K", "prompt": "Once", "max_tokens": 600, "ignore_eos": True, "stream": True}).encode()
@@ -196,21 +194,15 @@ class Residency(Servers):
 
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             answers = [pool.submit(ask, 0)]
-            self.wait_for(lambda: self.shown(url).get("stories260K", {}).get("requests_running") == 1)
+            wait_until(lambda: self.shown(url).get("stories260K", {}).get("requests_running") == 1, lambda: self.shown(url))
             answers += [pool.submit(ask, priority) for priority in (9, 5)]
-            self.wait_for(lambda: self.shown(url)["stories260K"]["requests_waiting_lowered"] == 2)
+            wait_until(lambda: self.shown(url)["stories260K"]["requests_waiting_lowered"] == 2, lambda: self.shown(url))
             self.assertRegex(self.etna("ps").stdout, r"1 running, 2 waiting \(2 lowered\)")
             results = {answer.result() for answer in answers}
         self.assertEqual(ends, [0, 5, 9])
         self.assertEqual(len(results), 1)  # the text does not depend on it
         process.terminate()
         self.assertRegex(process.communicate()[1], r"priority=9\n")
-
-    def wait_for(self, condition):
-        deadline = time.monotonic() + LIMIT_S
-        while not condition():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
 
 
 STAND_IN = """#!{python}
@@ -219,7 +211,7 @@ import os, os, signal, sys, time
 json.dump({{"arguments": sys.argv[1:], "variables": dict(os.environ), "group": os.getpgrp()}}, open({seen!r}, "w"))
 if "--wait" in sys.argv:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
-    time.sleep({limit})
+    time.sleep({limit})  # until a signal ends it
 sys.exit(7)
 """
 
@@ -395,16 +387,13 @@ class Launch(Servers):
     def test_a_signal_ends_program_and_server(self):
         for number, code in ((signal.SIGTERM, 9), (signal.SIGKILL, -9)):
             self.seen.unlink(missing_ok=True)
-            process = subprocess.Popen([self.executable, "launch", "claude", "demo", "--", "--wait"], stdin=subprocess.DEVNULL,
+            process = subprocess.Popen([executable(), "launch", "claude", "demo", "--", "--wait"], stdin=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, env=self.environment(), start_new_session=True)
-            deadline = time.monotonic() + LIMIT_S
-            while not (self.seen.exists() and self.seen.read_text().endswith("}")) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(lambda: self.seen.exists() and self.seen.read_text().endswith("}"), "the program was not started")
             self.assertEqual(json.loads(self.seen.read_text())["group"], process.pid)  # the terminal's keys reach it
             process.send_signal(number)
             self.assertEqual(process.wait(LIMIT_S), code)
-            while self.files() and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(lambda: not self.files(), self.files)
             self.assertEqual(self.held(), {})
 
     def test_what_cannot_be_launched_is_explained(self):
@@ -487,9 +476,7 @@ class OnRequest(Servers):
         process, url = self.serve("demo", "--on-request", "pull", "--drain-timeout", "1")
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             answer = pool.submit(self.complete, url, "hf.co/u/slow")
-            deadline = time.monotonic() + LIMIT_S
-            while not self.hub.requests("cdn") and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(lambda: self.hub.requests("cdn"), "the download does not begin")
             process.terminate()
             self.assertEqual(process.wait(LIMIT_S), 0)
             with self.assertRaises(Exception):
@@ -503,5 +490,4 @@ class OnRequest(Servers):
 
 
 if __name__ == "__main__":
-    EtnaHome.executable = sys.argv.pop(1)
-    unittest.main()
+    run_tests()

@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 
-import random_schemas
-import serve_test
+from support import random_schemas
+from support.program import number_option
+from support.server import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = 200
@@ -98,8 +99,7 @@ def judged(samples):
 
 
 def main():
-    serve_test.ETNA = os.path.abspath(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    count = number_option(100)
     generator = random.Random(7)
     schemas = [random_schemas.document(generator) for _ in range(SCHEMAS)]
     tools = offered_tools()
@@ -109,7 +109,7 @@ def main():
 
 def are_kept(name, count, schemas, tools):
     model, outputs_whole_min, calls_whole_min = MODELS[name]
-    server = serve_test.Server(*model, "--parallel", str(STREAMS))
+    server = Server(*model, "--parallel", str(STREAMS))
     try:
         with concurrent.futures.ThreadPoolExecutor(STREAMS) as pool:
             outputs = list(pool.map(lambda i: sample(server, schemas[i % SCHEMAS], i), range(count)))

@@ -2,119 +2,23 @@
 """`etna serve` for programs written for OpenAI's API. Usage: serve_test.py ETNA"""
 
 import concurrent.futures
-import http.client
 import json
-import os
 import pathlib
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-from homes import new_home
-
-ETNA = ""
-LIMIT_S = 120
-QUESTION = {"messages": [{"role": "user", "content": "What is 34 + 58?"}]}
-WEATHER = {"type": "function", "function": {
-    "name": "get_weather", "description": "Get the current weather of a city",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}
+from support.cases import ServerCase
+from support.client import QUESTION, WEATHER
+from support.program import executable, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S, wait_until
 
 
-class Server:
-    """A server on a free port, with an empty home."""
-
-    def __init__(self, *arguments, before=(), home=None, wait=True):
-        """`before`: a command that starts it. `home`: the home of another server. Without `wait` the caller runs read_address()."""
-        self.home = new_home("etna-serve-", ETNA)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ETNA_", "XDG_"))}
-        self.errors = open(pathlib.Path(self.home.name) / "stderr", "w+b")
-        self.process = subprocess.Popen([*before, ETNA, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=self.errors, env={**kept, "HOME": home or self.home.name})
-        if wait:
-            self.read_address()
-
-    def read_address(self):
-        """Waits until the server accepts requests."""
-        self.address = self.process.stdout.readline().decode().strip()
-        self.port = int(self.address.rsplit(":", 1)[1])
-
-    def stop(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        return self.wait()
-
-    def wait(self, keep_home=False):
-        code = self.process.wait(LIMIT_S)
-        self.process.stdout.close()
-        self.errors.close()
-        if not keep_home:
-            self.home.cleanup()
-        return code
-
-    def log_text(self):
-        self.errors.flush()
-        return pathlib.Path(self.errors.name).read_text()
-
-    def request(self, method, path, body=None, **headers):
-        """(status, headers, text)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
-        try:
-            sent = json.dumps(body) if isinstance(body, dict) else body
-            connection.request(method, path, sent, {name.replace("_", "-"): value for name, value in headers.items()})
-            answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
-        finally:
-            connection.close()
-
-    def endless(self, stream):
-        """Returns a socket with an endless request."""
-        body = json.dumps({**QUESTION, "stream": stream, "ignore_eos": True, "max_tokens": 1900})
-        sent = socket.create_connection(("127.0.0.1", self.port))
-        sent.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        return sent
-
-    def in_flight(self):
-        lines = self.request("GET", "/metrics")[2].splitlines()
-        return sum(int(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("etna_requests_in_flight"))
-
-    def ask(self, path="/v1/chat/completions", **body):
-        status, _, text = self.request("POST", path, {**QUESTION, **body})
-        return status, json.loads(text)
-
-    def stream(self, **body):
-        """Returns the data of every event of a stream; checks that the last is [DONE]."""
-        status, headers, text = self.request("POST", "/v1/chat/completions", {**QUESTION, "stream": True, **body})
-        if status != 200 or not headers["content-type"].startswith("text/event-stream"):
-            raise AssertionError((status, headers, text))
-        blocks = text.split("\n\n")
-        data = [line[6:] for block in blocks for line in block.split("\n") if line.startswith("data: ")]
-        if data[-1] != "[DONE]":
-            raise AssertionError(text)
-        return [json.loads(one) for one in data[:-1]]
-
-
-class Serve(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
-    def refused(self, status, part, **body):
-        got, answer = self.server.ask(**body)
-        self.assertEqual(got, status, answer)
-        self.assertEqual(sorted(answer["error"]), ["code", "message", "param", "type"])
-        self.assertIn(part, answer["error"]["message"])
-        return answer["error"]
-
-
-class Chat(Serve):
+class Chat(ServerCase):
     def test_an_answer(self):
         status, answer = self.server.ask(model="demo")
         self.assertEqual(status, 200, answer)
@@ -221,7 +125,7 @@ class Chat(Serve):
         self.assertEqual(raw["nvext"]["formatted_prompt"], "What is 34 + 58?")
 
 
-class Refusals(Serve):
+class Refusals(ServerCase):
     def test_wrong_members_are_named(self):
         self.assertEqual(self.refused(400, "`temperature` must be from 0 to 2", temperature=3)["param"], "temperature")
         self.assertEqual(self.refused(400, "`messages[0].role`", messages=[{"role": "", "content": ""}])["param"], "messages[0].role")
@@ -298,12 +202,12 @@ class Operation(unittest.TestCase):
             partial = pathlib.Path(folder) / "stories.partial"
             partial.write_bytes(stories.read_bytes())
             partial.rename(pathlib.Path(folder) / "stories.gguf")  # never visible half written
-            time.sleep(1.1)
+            wait_until(lambda: names() != [], "the new model is not listed")
             self.assertEqual(names(), ["stories"])
             status, answer = server.ask(model="stories", max_tokens=4)
             self.assertEqual(status, 200, answer)  # it has no chat template: chatml is used
             (pathlib.Path(folder) / "stories.gguf").unlink()
-            time.sleep(1.1)
+            wait_until(lambda: names() != ["stories"], "the removed model is listed")
             self.assertEqual(names(), [])
             server.stop()
 
@@ -347,12 +251,9 @@ class Operation(unittest.TestCase):
         server.ask()
         for stream in (True, False):
             client = server.endless(stream)
-            end = time.monotonic() + LIMIT_S
-            while server.in_flight() == 0 and time.monotonic() < end:
-                time.sleep(0.02)
+            server.wait_until_busy()
             client.close()
-            while server.in_flight() > 0 and time.monotonic() < end:
-                time.sleep(0.02)
+            server.wait_until_idle()
             self.assertEqual(server.in_flight(), 0)
         server.stop()
 
@@ -362,10 +263,9 @@ class Operation(unittest.TestCase):
         found = []
         thread = threading.Thread(target=lambda: found.append(server.stream(ignore_eos=True, max_tokens=600)))
         thread.start()
-        while server.in_flight() == 0:
-            time.sleep(0.02)
+        server.wait_until_busy()
         server.process.send_signal(how)
-        time.sleep(0.3)
+        server.wait_until_draining()
         status, answer = server.ask()
         self.assertEqual((status, answer["error"]["code"]), (503, "draining"))
         thread.join()
@@ -384,18 +284,16 @@ class Operation(unittest.TestCase):
         thread = threading.Thread(target=lambda: self.assertRaises(Exception, server.stream, ignore_eos=True, max_tokens=100000),
                                   daemon=True)
         thread.start()
-        while server.in_flight() == 0:
-            time.sleep(0.02)
+        server.wait_until_busy()
         server.process.send_signal(signal.SIGHUP)
-        while server.ask()[0] != 503:
-            time.sleep(0.02)
+        wait_until(lambda: server.ask()[0] == 503, "the server does not drain")
         server.process.send_signal(signal.SIGHUP)
         self.assertEqual(server.wait(), -signal.SIGHUP)
 
     def test_a_hang_up_under_nohup_is_ignored(self):
         server = Server(before=("nohup",))
         server.process.send_signal(signal.SIGHUP)
-        time.sleep(0.3)
+        time.sleep(0.3)  # for an effect that must not happen
         self.assertEqual(server.ask()[0], 200)
         self.assertEqual(server.stop(), 0)
 
@@ -408,12 +306,11 @@ class Operation(unittest.TestCase):
 
     def test_a_port_in_use_is_an_error(self):
         server = Server()
-        done = subprocess.run([ETNA, "serve", "--port", str(server.port)], capture_output=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run([executable(), "serve", "--port", str(server.port)], capture_output=True, timeout=LIMIT_S, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"cannot listen", done.stderr)
         server.stop()
 
 
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

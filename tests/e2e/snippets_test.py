@@ -11,7 +11,9 @@ import sys
 import tempfile
 import unittest
 
-import serve_test
+from support.program import executable, run_tests
+from support.server import Server
+from support.waiting import LIMIT_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SNIPPETS = ROOT / "tests" / "data" / "snippets"
@@ -77,7 +79,7 @@ def curl_commands(lines):
 class Snippets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = serve_test.Server("demo")
+        cls.server = Server("demo")
         # By default curl does not fail on an error status.
         (pathlib.Path(cls.server.home.name) / ".curlrc").write_text("silent\nshow-error\nfail-with-body\nno-buffer\n")
 
@@ -91,7 +93,7 @@ class Snippets(unittest.TestCase):
     def run_here(self, *command):
         """Returns the output of a program that can reach only this server."""
         environment = {**os.environ, "HOME": self.server.home.name, "CURL_HOME": self.server.home.name, "NO_PROXY": "*"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=serve_test.LIMIT_S, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout
 
@@ -127,7 +129,7 @@ class Snippets(unittest.TestCase):
         recorded = recorded_commands(code_lines(first))
         self.assertEqual([command.split()[1] for command, _ in recorded[:1] + recorded[2:3]], ["run", "serve"])
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "etna").symlink_to(os.path.abspath(serve_test.ETNA))
+            (pathlib.Path(folder) / "etna").symlink_to(executable())
             environment = {**os.environ, "HOME": folder, "PATH": f"{folder}:{os.environ['PATH']}", "NO_PROXY": "*"}
             for command, output in recorded:
                 if command.startswith("etna serve"):
@@ -135,7 +137,7 @@ class Snippets(unittest.TestCase):
                     continue
                 with self.subTest(command=command):
                     done = subprocess.run(["bash", "-euc", self.here(command)], env=environment, capture_output=True, text=True,
-                                          timeout=serve_test.LIMIT_S, check=False)  # fmt: skip
+                                          timeout=LIMIT_S, check=False)  # fmt: skip
                     self.assertEqual((done.returncode, done.stdout), (0, output), done.stderr)
 
     def test_search_of_the_readme(self):
@@ -143,10 +145,10 @@ class Snippets(unittest.TestCase):
         examples = [block for block in blocks if "etna embed" in block and "awk" in block]
         self.assertEqual(len(examples), 1)
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "etna").symlink_to(os.path.abspath(serve_test.ETNA))
+            (pathlib.Path(folder) / "etna").symlink_to(executable())
             environment = {**os.environ, "HOME": folder, "PATH": f"{folder}:{os.environ['PATH']}"}
             done = subprocess.run(["bash", "-euc", examples[0]], cwd=folder, env=environment, capture_output=True, text=True,
-                                  timeout=serve_test.LIMIT_S, check=False)  # fmt: skip
+                                  timeout=LIMIT_S, check=False)  # fmt: skip
         self.assertEqual((done.returncode, done.stdout), (0, "You live in Oslo.\n"), done.stderr)
 
     def test_examples_of_the_man_pages(self):
@@ -155,11 +157,11 @@ class Snippets(unittest.TestCase):
                 self.run_all(list(curl_commands(manual_lines((ROOT / "man" / name).read_text()))))
 
     def test_examples_of_the_help(self):
-        told = subprocess.run([serve_test.ETNA, "serve", "--help-all"], capture_output=True, text=True, check=True).stdout
+        told = subprocess.run([executable(), "serve", "--help-all"], capture_output=True, text=True, check=True).stdout
         self.run_all(list(curl_commands(told.split("\n"))))
 
     def test_openvino_curl(self):
-        server = serve_test.Server("demo", "--ctx-size", "256")  # the answer fills the context
+        server = Server("demo", "--ctx-size", "256")  # the answer fills the context
         self.addCleanup(server.stop)
         answer = self.run_curl((SNIPPETS / "openvino_completions.sh").read_text().strip(), server)
         self.assertEqual((answer["object"], answer["model"]), ("text_completion", "demo"))
@@ -202,5 +204,4 @@ class Extraction(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    run_tests(verbosity=2)

@@ -8,12 +8,12 @@ import concurrent.futures
 import json
 import os
 import random
-import sys
 import unittest
 
-import serve_test
+from support.program import number_option, run_tests
+from support.server import Server
 
-PROMPTS = 50 if os.environ.get("ETNA_TEST_LONG") == "1" else 15
+PROMPTS = number_option(50 if os.environ.get("ETNA_TEST_LONG") == "1" else 15)
 PLAIN = {"num_assistant_tokens": 0}
 DRAFT = {"max_ngram_size": 0}
 LOOKUP = {"max_ngram_size": 3}
@@ -42,8 +42,8 @@ def answer(server, prompt, more):
 class SpeculationTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.drafted = serve_test.Server("--draft", "demo-draft", "--parallel", str(STREAMS))
-        cls.plain = serve_test.Server("--parallel", str(STREAMS))
+        cls.drafted = Server("--draft", "demo-draft", "--parallel", str(STREAMS))
+        cls.plain = Server("--parallel", str(STREAMS))
         cls.prompts = list(prompts(PROMPTS))
         cls.plain_answers = {}
 
@@ -130,6 +130,4 @@ class SpeculationTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv[1]
-    PROMPTS = int(sys.argv[2]) if len(sys.argv) > 2 else PROMPTS
-    unittest.main(argv=sys.argv[:1])
+    run_tests()

@@ -8,17 +8,18 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import unittest
 import urllib.request
 
-from etna_home import LIMIT_S, EtnaHome
-from stand_in_hub import StandInHub
+from support.cases import HomeCase
+from support.program import executable, run_tests
+from support.stand_in_hub import StandInHub
+from support.waiting import LIMIT_S
 
 STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
 
 
-class Planned(EtnaHome):
+class Planned(HomeCase):
     """`etna plan` of models that are not stored."""
 
     def setUp(self):
@@ -85,7 +86,7 @@ class Planned(EtnaHome):
         self.assertIn("--list takes no model", self.etna("plan", "demo", "--list", code=2).stderr)
 
 
-class Stored(EtnaHome):
+class Stored(HomeCase):
     def blobs(self):
         return sorted(path.name for path in (self.models / "blobs").iterdir())
 
@@ -146,7 +147,7 @@ class Stored(EtnaHome):
 
     def serve(self, model):
         """Starts a server, and returns a function that sends a request to it."""
-        server = subprocess.Popen([self.executable, "serve", model, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        server = subprocess.Popen([executable(), "serve", model, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, env=self.environment())
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
@@ -211,11 +212,10 @@ class Stored(EtnaHome):
         self.etna("create", "mine:1b", "--from", "demo")
         script = ("source <(\"$0\" completion bash); COMP_WORDS=(etna run mi); COMP_CWORD=2; _etna; "
                   "printf '%s\\n' \"${COMPREPLY[@]}\"")
-        result = subprocess.run(["bash", "-c", script, self.executable], capture_output=True, text=True, env=self.environment(),
+        result = subprocess.run(["bash", "-c", script, executable()], capture_output=True, text=True, env=self.environment(),
                                 cwd=self.root, timeout=LIMIT_S)
         self.assertIn("mine:1b", result.stdout.splitlines(), result.stderr)
 
 
 if __name__ == "__main__":
-    EtnaHome.executable = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    run_tests()

@@ -4,11 +4,9 @@
 import json
 import re
 import subprocess
-import sys
-import unittest
 
-import serve_test
-from serve_test import Serve
+from support.cases import ServerCase
+from support.program import executable, run_tests
 
 PERSON = {
     "type": "object",
@@ -44,7 +42,7 @@ def json_schema(schema):
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
 
 
-class Structure(Serve):
+class Structure(ServerCase):
     def chat(self, status=200, **body):
         request = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96, "seed": 1,
                    "reasoning_effort": "none", **body}
@@ -226,7 +224,7 @@ class Structure(Serve):
 
     def test_the_command_line_constrains_too(self):
         def run(*options):
-            return subprocess.run([serve_test.ETNA, "run", "demo", "Tell me about somebody.", "--no-think", "--seed", "1", *options],
+            return subprocess.run([executable(), "run", "demo", "Tell me about somebody.", "--no-think", "--seed", "1", *options],
                                   capture_output=True, text=True, timeout=120, check=False)
 
         self.check_person(run("--json-schema", json.dumps(PERSON)).stdout)
@@ -243,5 +241,4 @@ class Structure(Serve):
 
 
 if __name__ == "__main__":
-    serve_test.ETNA = sys.argv.pop(1)
-    unittest.main()
+    run_tests()

@@ -4,10 +4,10 @@
 #include "core/engine/state_cache.hpp"
 #include "tests/engine/driver.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +15,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -234,9 +233,7 @@ TEST_CASE("an observer learns the end when the device is lost") {
     request.prompt = {1, 2, 3, 4, 5};
     Stream stream = engine->submit(std::move(request)).value();
     CHECK(test::read_all(stream).finished.reason == FinishReason::error);
-    for (int i = 0; i < 1000 && !mirror->has_ended(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    CHECK(mirror->has_ended());
+    CHECK(test::eventually([&] { return mirror->has_ended(); }));
 }
 
 namespace {

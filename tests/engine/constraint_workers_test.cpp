@@ -4,6 +4,7 @@
 #include "core/engine/engine.hpp"
 #include "tests/engine/driver.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -197,17 +198,14 @@ TEST_CASE("constraint work ends when its request is cancelled") {
         for (uint32_t i = 0; i < 5; ++i)
             streams.push_back(
                 engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), i)).value());
-        while (watch->waited == 0)
-            std::this_thread::sleep_for(1ms);
+        CHECK(eventually([&] { return watch->waited > 0; }));
         for (engine::Stream& stream : streams)
             stream.cancel();
         for (engine::Stream& stream : streams)
             CHECK(read_all(stream).finished.reason == FinishReason::cancelled);
-        while (watch->alive > 0)
-            std::this_thread::sleep_for(1ms);
+        CHECK(eventually([&] { return watch->alive == 0; }));
         auto next = engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), 9)).value();
-        while (watch->alive == 0 || watch->begun == 0)
-            std::this_thread::sleep_for(1ms);
+        CHECK(eventually([&] { return watch->alive > 0 && watch->begun > 0; }));
     } // while a job is running
     CHECK(watch->alive == 0);
 }
@@ -223,8 +221,7 @@ TEST_CASE("constraints are destroyed off the engine's thread") {
             auto stream = engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), i)).value();
             CHECK(read_all(stream).finished.reason == FinishReason::stop);
         }
-        while (watch->alive > 0)
-            std::this_thread::sleep_for(1ms);
+        CHECK(eventually([&] { return watch->alive == 0; }));
     }
     CHECK(watch->destroyers.count(engine_thread) == 0);
 }
@@ -295,8 +292,7 @@ TEST_CASE("workers run jobs round-robin, so that a short one does not wait for a
     const auto watch = std::make_shared<Watch>();
     watch->pieces = [](uint32_t) { return 3; };
     const auto job = workers.begin(std::make_shared<Slow>(watch, 20, false), Constraint::Part::tokens);
-    while (!job->is_done())
-        std::this_thread::sleep_for(1ms);
+    CHECK(eventually([&] { return job->is_done(); }));
     CHECK(rings == 1);
     for (const auto& one : endless)
         CHECK_FALSE(one->is_done());

@@ -1,17 +1,15 @@
 // The draft model of an engine: long prompts, evicted pages, and its failure.
 
-#include "core/base/log.hpp"
 #include "core/engine/engine.hpp"
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_recorder.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -144,7 +142,7 @@ TEST_CASE("a long prompt does not raise the measured cost of drafts") {
     FakeOptions draft = roomy();
     draft.on_submit = [](const engine::Batch& batch) {
         if (batch.rows.size() > 8) // the draft model's prompts take long
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the work of a step
     };
     auto drafted = engine::Engine::create(std::make_unique<FakeExecutor>(options), {},
                                           std::make_unique<FakeExecutor>(draft));
@@ -176,18 +174,13 @@ TEST_CASE("a long prompt does not raise the measured cost of drafts") {
 TEST_CASE("an engine with a draft model gives the same answers, and survives its failure") {
     FakeOptions options;
     FakeOptions draft;
-    std::mutex mutex;
-    std::string received;
-    set_log_sink([&](LogLevel level, std::string_view message) {
-        const std::scoped_lock lock(mutex);
-        received += level == LogLevel::warning ? message : "";
-    });
-    std::string expected;
+    const LogRecorder log;
+    std::vector<std::string> expected;
     SECTION("while it works") {}
     SECTION("when it fails") {
         draft.lost_at_step = 4;
-        expected = "draft model failed; speculative decoding is off until the model is reloaded: the fake "
-                   "device was lost";
+        expected = {"draft model failed; speculative decoding is off until the model is reloaded: the fake "
+                    "device was lost"};
     }
     auto plain = engine::Engine::create(std::make_unique<FakeExecutor>(options));
     auto drafted = engine::Engine::create(std::make_unique<FakeExecutor>(options), {},
@@ -206,8 +199,7 @@ TEST_CASE("an engine with a draft model gives the same answers, and survives its
         }
     };
     CHECK(tokens(**plain) == tokens(**drafted));
-    set_log_sink({});
-    CHECK(received == expected);
+    CHECK(log.warnings() == expected);
 }
 
 } // namespace etna::test

@@ -2,6 +2,7 @@
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -188,7 +189,7 @@ TEST_CASE("a reader that falls behind pauses only its own request") {
         uint64_t before = 0;
         do {
             before = generated;
-            std::this_thread::sleep_for(20ms);
+            std::this_thread::sleep_for(20ms); // many steps
         } while (generated != before);
         return before;
     };
@@ -305,7 +306,9 @@ TEST_CASE("the capacity of cancelled requests is free once their ends are delive
     FakeOptions options{.step_delay = 1ms};
     options.limits.context_tokens = 100000;
     options.limits.groups = {{.page_count = 25000}};
-    options.on_submit = [](const engine::Batch&) { std::this_thread::sleep_for(20ms); };
+    options.on_submit = [](const engine::Batch&) {
+        std::this_thread::sleep_for(20ms); // the work of a step
+    };
     const auto engine = make_engine(options, {.queue_max = 2});
     auto running = engine->submit(numbered_request(2, {}));
     for (uint32_t round = 0; round < 5; ++round) {
@@ -349,9 +352,9 @@ TEST_CASE("load() reports running and waiting requests and pages") {
         stream.cancel();
     for (Stream& stream : streams)
         read_all(stream);
-    const auto deadline = std::chrono::steady_clock::now() + 5s; // the load is updated after the next step
-    while (engine->load().running + engine->load().waiting > 0 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(1ms);
+    (void)eventually([&] { // the load is updated after the next step
+        return engine->load().running + engine->load().waiting == 0;
+    });
     CHECK((engine->load().running == 0 && engine->load().waiting == 0 && engine->load().pages_used == 0));
 }
 
@@ -390,8 +393,7 @@ TEST_CASE("a lost device ends every stream and every later request with its erro
         CHECK(answer.finished.error->kind == ErrorKind::device_lost);
     }
     // Streams end just before submit() starts to refuse.
-    for (int i = 0; i < 1000 && engine->submit(numbered_request(2, 1)); ++i)
-        std::this_thread::sleep_for(1ms);
+    (void)eventually([&] { return !engine->submit(numbered_request(2, 1)); });
     const auto late = engine->submit(numbered_request(2, 1));
     REQUIRE(!late);
     CHECK(late.error().kind == ErrorKind::device_lost);
@@ -407,7 +409,7 @@ TEST_CASE("destruction ends running and waiting requests, and streams outlive it
     for (uint32_t i = 0; i < 20; ++i)
         streams.push_back(std::move(engine->submit(numbered_request(2, {}))).value());
     std::thread reader([&] { (void)read_all(streams[0]); });
-    std::this_thread::sleep_for(5ms);
+    std::this_thread::sleep_for(5ms); // some steps
     engine.reset();
     reader.join();
     for (Stream& stream : streams)

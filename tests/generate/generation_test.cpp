@@ -5,13 +5,12 @@
 #include "core/text/tokenizer.hpp"
 #include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/values.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
-#include <thread>
 
 using namespace etna;
 using namespace etna::generate;
@@ -369,10 +368,8 @@ TEST_CASE("an end token after a stop string is not the answer's") {
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     const auto wait_for_end = [&] { // of the model, before the answer is read
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (model.engine().load().running + model.engine().load().waiting > 0 &&
-               std::chrono::steady_clock::now() < limit)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        (void)test::eventually(
+            [&] { return model.engine().load().running + model.engine().load().waiting == 0; });
         return false;
     };
     Finished last;

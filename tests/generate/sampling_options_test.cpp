@@ -1,8 +1,8 @@
-#include "core/base/log.hpp"
 #include "core/generate/sampling_options.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/log_recorder.hpp"
 #include "tests/support/random_tokenizer.hpp"
 
 #include <functional>
@@ -94,18 +94,14 @@ TEST_CASE("recommendations of the model apply if they are in range") {
 }
 
 TEST_CASE("a recommendation that is invalid or out of range is logged") {
-    std::vector<std::string> messages;
-    set_log_sink([&](LogLevel level, std::string_view message) {
-        CHECK(level == LogLevel::warning);
-        messages.emplace_back(message);
-    });
+    const test::LogRecorder log;
     const auto parameters = defaults_with([](auto& writer) {
         writer.add("general.sampling.temp", "0.6");
         writer.add("general.sampling.top_p", 2.0F);
     });
-    set_log_sink({});
     REQUIRE(parameters.temperature == 0.8F);
-    REQUIRE(messages ==
+    CHECK(log.warnings() == log.all());
+    REQUIRE(log.all() ==
             std::vector<std::string>{"test: ignoring general.sampling.temp, which is not a number",
                                      "test: ignoring general.sampling.top_p = 2, which is out of range"});
 }

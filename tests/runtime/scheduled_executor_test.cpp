@@ -79,7 +79,7 @@ std::shared_ptr<DeviceClient> holder_of(const Shared& shared) {
 engine::Stream start_and_block(const FakeEngine& model) {
     auto streams = model.start(1, 8);
     CHECK(std::holds_alternative<engine::TokenEvent>(streams.front().next()));
-    std::this_thread::sleep_for(milliseconds(60));
+    std::this_thread::sleep_for(milliseconds(60)); // for steps that must not happen
     CHECK(*model.steps <= 2);
     return std::move(streams.front());
 }
@@ -114,7 +114,7 @@ TEST_CASE("an engine that waits for its turn can be cancelled and destroyed") {
     }
     SECTION("destroyed: the engine ends with its next turn") {
         std::thread leaver([&] {
-            std::this_thread::sleep_for(milliseconds(30));
+            std::this_thread::sleep_for(milliseconds(30)); // until the engine's destructor waits
             holder.reset();
         });
         model.engine.reset();

@@ -1,10 +1,10 @@
 #include "core/base/build_id.hpp"
-#include "core/base/log.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/runtime/shared_device.hpp"
 #include "core/runtime/tuning.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_recorder.hpp"
 #include "tests/support/random_model.hpp"
 
 #include <algorithm>
@@ -37,17 +37,6 @@ struct TuningFolder {
     ~TuningFolder() { std::filesystem::remove_all(path); }
     TuningFolder(const TuningFolder&) = delete;
     TuningFolder& operator=(const TuningFolder&) = delete;
-};
-
-/// Messages that are logged during its lifetime.
-struct LoggedLines {
-    std::vector<std::string> lines;
-    LoggedLines() {
-        set_log_sink([this](LogLevel, std::string_view line) { lines.emplace_back(line); });
-    }
-    ~LoggedLines() { set_log_sink({}); }
-    LoggedLines(const LoggedLines&) = delete;
-    LoggedLines& operator=(const LoggedLines&) = delete;
 };
 
 kernels::PlanTarget stored_target(uint32_t driver_version = 1) {
@@ -121,11 +110,11 @@ TEST_CASE("a file of choices that is damaged, foreign or impossible is ignored w
     const std::string good = "linear q4_k rows 4096 512 0 128 4 0 12.500 15.000 2026-11-26\n";
     write_text(folder, target, good);
     REQUIRE(stored.read(target).size() == 1);
-    const LoggedLines log;
+    const test::LogRecorder log;
     std::size_t warnings = 0;
     const auto is_ignored = [&] {
-        return stored.read(target).empty() && log.lines.size() == ++warnings &&
-               log.lines.back().find("is ignored") != std::string::npos;
+        return stored.read(target).empty() && log.all().size() == ++warnings &&
+               log.all().back().find("is ignored") != std::string::npos;
     };
     for (const std::string_view text :
          {"\n", "linear", "linear q4_k rows 4096 512 0 128 4 0 12.5 15 2026-11-26", // no newline

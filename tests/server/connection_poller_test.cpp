@@ -1,5 +1,6 @@
 #include "server/http/connection_poller.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <array>
 #include <atomic>
@@ -37,7 +38,7 @@ TEST_CASE("stop() takes effect while the poller thread is busy") {
          .body_timeout = 20s},
         [&](Socket, ReceivedRequest) {
             ++started;
-            std::this_thread::sleep_for(busy);
+            std::this_thread::sleep_for(busy); // the work of a request
         },
         [](Socket, const Refusal&) {});
     REQUIRE(poller.has_value());
@@ -49,9 +50,7 @@ TEST_CASE("stop() takes effect while the poller thread is busy") {
                 static_cast<ssize_t>(request.size()));
     };
     const auto until_started = [&](int count) {
-        for (int waited_ms = 0; started < count && waited_ms < 10'000; ++waited_ms)
-            std::this_thread::sleep_for(1ms);
-        REQUIRE(started >= count);
+        REQUIRE(test::eventually([&] { return started >= count; }));
     };
     (*poller)->add(std::move(first[0]), {});
     (*poller)->add(std::move(second[0]), {});

@@ -21,9 +21,9 @@ TEST_CASE("a connection serves successive requests, fragmented or pipelined") {
     client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(contains(client.read_until("GET /a "), "HTTP/1.1 200 OK\r\n"));
     client.send("\r\nPOST /b HTTP/1.1\r\nHo");
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms); // the pieces arrive apart
     client.send("st: x\r\nContent-Length: 5\r\n\r\nhe");
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms); // the same
     client.send("llo");
     CHECK(contains(client.read_until("POST /b hello"), "POST /b hello"));
     client.send("POST /c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhiGET /d HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -306,7 +306,7 @@ TEST_CASE("an address over its limit evicts its own connections") {
         "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"); // all are in the middle of a request
     mine[6].send("GET /a HTTP/1.1\r\n");
     mine[7].send("GET /a HTTP/1.1\r\n");
-    std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(100ms); // until the server has read them all
     RawClient one_more(echo.port());
     CHECK(contains(mine[5].read_all(), "HTTP/1.1 503 ")); // evicted in the middle of a request
 }
@@ -344,7 +344,7 @@ TEST_CASE("a half-closed client is served; a disconnected one is detected, strea
     half.send("GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     half.finish();
     REQUIRE(eventually([&] { return echo.waiting == 1; }));
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms); // for an effect that must not happen
     CHECK(echo.seen_gone == 0);
     for (const char* path : {"/wait", "/stream"}) {
         for (const bool is_reset : {true, false}) {
@@ -419,6 +419,6 @@ TEST_CASE("stop() works at any moment of a request") {
         const Echo echo;
         RawClient client(echo.port());
         client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
-        std::this_thread::sleep_for(std::chrono::microseconds(round % 100 * 5));
+        std::this_thread::sleep_for(std::chrono::microseconds(round % 100 * 5)); // any moment of the answer
     }
 }

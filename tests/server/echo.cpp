@@ -55,8 +55,7 @@ HttpReply Echo::answer(const HttpRequest& request) {
                 .body = request.reserve_memory(std::stoull(request.body)) ? "granted" : "denied"};
     if (request.path == "/stuck") {
         ++waiting;
-        while (!may_go_on)
-            std::this_thread::sleep_for(1ms);
+        (void)eventually([&] { return may_go_on.load(); }, 60s);
     }
     if (request.path == "/throw/late")
         return {.content_type = "text/plain", .stream = [](HttpWriter& writer) {
@@ -67,8 +66,7 @@ HttpReply Echo::answer(const HttpRequest& request) {
         return {.content_type = "text/plain", .body = std::string(request.header("x-shown"))};
     if (request.path == "/wait") {
         ++waiting;
-        while (!may_go_on && !request.is_client_gone())
-            std::this_thread::sleep_for(1ms);
+        (void)eventually([&] { return may_go_on || request.is_client_gone(); }, 60s);
         seen_gone += request.is_client_gone() ? 1 : 0;
     }
     return {.content_type = "text/plain", .body = request.method + " " + request.path + " " + request.body};
@@ -84,10 +82,13 @@ void Echo::flood(HttpWriter& writer) {
 void Echo::stream(HttpWriter& writer) {
     bool is_connected = writer.write("one ");
     ++waiting;
-    while (is_connected && !may_go_on) {
-        std::this_thread::sleep_for(1ms);
-        is_connected = writer.write(".");
-    }
+    (void)eventually(
+        [&] {
+            if (is_connected && !may_go_on)
+                is_connected = writer.write(".");
+            return !is_connected || may_go_on;
+        },
+        60s);
     seen_gone += is_connected ? 0 : 1;
     writer.write("two");
 }

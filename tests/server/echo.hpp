@@ -1,9 +1,9 @@
 #pragma once
 
 #include "server/http/listener.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,17 +40,5 @@ private:
 };
 
 bool contains(const std::string& text, std::string_view part);
-
-/// Whether `condition` holds within `limit`; polls every millisecond.
-template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition()) { // not polled again once true: it may hold for a moment only
-        if (std::chrono::steady_clock::now() >= end)
-            return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
-}
 
 } // namespace etna::test

@@ -1,29 +1,22 @@
 // The log of models that cannot be loaded.
-#include "core/base/log.hpp"
 #include "server/models/models.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/log_recorder.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 using namespace etna;
 using server::Models;
 using test::FakeService;
 
 TEST_CASE("a failed load is logged once per cause until the model loads or its file changes") {
-    std::vector<std::string> lines;
-    set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-    const auto logged = [&](std::string_view part) {
-        return std::ranges::count_if(
-            lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
-    };
+    const test::LogRecorder log;
     const test::TemporaryFolder folder;
     const auto file = folder.path() / "m.gguf";
     const std::filesystem::path source = ETNA_TEST_DATA "/models/stories260K.gguf";
@@ -49,19 +42,18 @@ TEST_CASE("a failed load is logged once per cause until the model loads or its f
     try_thrice();
     fail_with(ErrorKind::out_of_memory, "m needs 5 GiB; 4 are free"); // the same cause
     try_thrice();
-    CHECK(logged("a model cannot be loaded: m needs") == 1);
+    CHECK(log.count("a model cannot be loaded: m needs") == 1);
     fail_with(ErrorKind::corrupt, "m is odd");
     try_thrice();
-    CHECK(logged("a model cannot be loaded: m is odd") == 1);
+    CHECK(log.count("a model cannot be loaded: m is odd") == 1);
     std::filesystem::copy_file(source, folder.path() / "new");
     std::filesystem::rename(folder.path() / "new", file);
     try_thrice();
-    CHECK(logged("a model cannot be loaded: m is odd") == 2);
+    CHECK(log.count("a model cannot be loaded: m is odd") == 2);
     failure.reset();
     CHECK(models.acquire("m").has_value());
     (void)models.unload("m");
     fail_with(ErrorKind::corrupt, "m is odd");
     try_thrice();
-    CHECK(logged("a model cannot be loaded: m is odd") == 3);
-    set_log_sink({});
+    CHECK(log.count("a model cannot be loaded: m is odd") == 3);
 }

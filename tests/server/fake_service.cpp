@@ -76,7 +76,7 @@ FakeService::FakeService(Options options)
 
 Result<server::Models::Handle> FakeService::load(const store::ModelSource& source) {
     const int number = ++loads_;
-    std::this_thread::sleep_for(options_.loading_time);
+    std::this_thread::sleep_for(options_.loading_time); // the work of a load
     if (options_.load_error)
         return *options_.load_error;
     const std::scoped_lock lock(loaded_mutex_);

@@ -3,6 +3,7 @@
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <thread>
 
@@ -91,8 +92,9 @@ TEST_CASE("a full queue gets 429 with Retry-After, and queues no request partial
     FakeAnswer first;
     std::thread busy(
         [&] { first = service.post(completions_endpoint, completion_body(false, R"(, "n": 2)")); });
-    while (!body_contains(service.get("/metrics"), "etna_requests_running{model=\"stories\"} 1\n"))
-        std::this_thread::sleep_for(1ms);
+    CHECK(test::eventually([&] {
+        return body_contains(service.get("/metrics"), "etna_requests_running{model=\"stories\"} 1\n");
+    }));
     const FakeAnswer refused = service.post(completions_endpoint, completion_body(false));
     CHECK(refused.status == 429);
     CHECK(refused.headers.at("retry-after") == "1");
@@ -131,11 +133,8 @@ TEST_CASE("a disconnect ends the generation and releases its pages") {
                  R"({"prompt": "Once", "max_tokens": 400, "ignore_eos": true, "stream": true})", 2000);
     const std::string metrics = service.get("/metrics").body;
     CHECK(metrics.find("etna_client_disconnects_total{model=\"stories\"} 1\n") != std::string::npos);
-    for (int i = 0;
-         i < 1000 && !body_contains(service.get("/metrics"), "etna_kv_pages_used{model=\"stories\"} 0\n");
-         ++i)
-        std::this_thread::sleep_for(1ms);
-    CHECK(body_contains(service.get("/metrics"), "etna_kv_pages_used{model=\"stories\"} 0\n"));
+    CHECK(test::eventually(
+        [&] { return body_contains(service.get("/metrics"), "etna_kv_pages_used{model=\"stories\"} 0\n"); }));
 }
 
 TEST_CASE("hostile bodies get 400 quickly") {

@@ -2,6 +2,7 @@
 #include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -514,12 +515,10 @@ TEST_CASE("slots are shown if the operator allows it") {
     int status = 0;
     std::thread asking([&] { status = service.post(completion_path, three_answers).status; });
     Json busy;
-    for (int i = 0; i < 500; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    (void)test::eventually([&] {
         busy = json_of(service.get("/slots"));
-        if (busy.size() == 3 && busy[0]["next_token"]["n_decoded"].get<int>() > 2)
-            break;
-    }
+        return busy.size() == 3 && busy[0]["next_token"]["n_decoded"].get<int>() > 2;
+    });
     const FakeAnswer full = service.get("/slots?fail_on_no_slot=1");
     asking.join();
     CHECK(status == 200);

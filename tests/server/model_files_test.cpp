@@ -1,5 +1,4 @@
 // Inspection of the models' files, and files that change while they are served.
-#include "core/base/log.hpp"
 #include "core/gguf/file.hpp"
 #include "server/api_error.hpp"
 #include "server/models/models.hpp"
@@ -8,6 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/log_recorder.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,29 +27,9 @@ namespace {
 
 const std::filesystem::path whole_file = ETNA_TEST_DATA "/models/stories260K.gguf";
 
-/// Waits until a changed folder is listed again.
 void wait_for_listing() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100)); // a listing of a folder is valid for 1 s
 }
-
-/// Records the log while it lives.
-class LogLines {
-public:
-    LogLines() {
-        set_log_sink([this](LogLevel, std::string_view line) { lines_.emplace_back(line); });
-    }
-    LogLines(const LogLines&) = delete;
-    LogLines& operator=(const LogLines&) = delete;
-    ~LogLines() { set_log_sink({}); }
-
-    [[nodiscard]] auto count(std::string_view part) const {
-        return std::ranges::count_if(
-            lines_, [&](const std::string& line) { return line.find(part) != std::string::npos; });
-    }
-
-private:
-    std::vector<std::string> lines_;
-};
 
 std::vector<server::NamedSource> named_models(std::size_t count) {
     std::vector<server::NamedSource> named;
@@ -120,7 +100,7 @@ TEST_CASE("a file that was usable and is overwritten gets 503, with its path in 
          {whole.substr(0, 100), whole.substr(0, 5000), std::string("<!doctype html>"), std::string(),
           std::string(whole.size(), '\0'), "GGUF" + whole.substr(8)}) {
         CAPTURE(content.size());
-        const LogLines log;
+        const test::LogRecorder log;
         const test::TemporaryFolder folder;
         const auto path = folder.path() / "m.gguf";
         std::filesystem::copy_file(whole_file, path);

@@ -1,12 +1,12 @@
 // Models whose files appear, disappear, are replaced or broken; the limit of loaded models; eviction.
 #include "core/base/json.hpp"
-#include "core/base/log.hpp"
 #include "server/models/models.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/log_recorder.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,26 +22,6 @@ using namespace std::chrono_literals;
 namespace {
 
 const std::filesystem::path stories = ETNA_TEST_DATA "/models/stories260K.gguf";
-
-/// Records log lines while it lives.
-class Log {
-public:
-    Log() {
-        set_log_sink([this](LogLevel, std::string_view line) { lines_.emplace_back(line); });
-    }
-    Log(const Log&) = delete;
-    Log& operator=(const Log&) = delete;
-    ~Log() { set_log_sink({}); }
-
-    [[nodiscard]] int count(std::string_view part) const {
-        return static_cast<int>(std::count_if(lines_.begin(), lines_.end(), [&](const std::string& line) {
-            return line.find(part) != std::string::npos;
-        }));
-    }
-
-private:
-    std::vector<std::string> lines_;
-};
 
 std::string listed_names(FakeService& service) {
     const Json listed = etna::parse_json(service.get("/v1/models").body);
@@ -70,13 +50,13 @@ std::string loaded_names(FakeService& service) {
 }
 
 void wait_for_scan() {
-    std::this_thread::sleep_for(1100ms);
+    std::this_thread::sleep_for(1100ms); // a listing of a folder is valid for 1 s
 }
 
 } // namespace
 
 TEST_CASE("a file is served under its own name, and hides a built-in model of that name") {
-    const Log log;
+    const test::LogRecorder log;
     const test::TemporaryFolder folder;
     for (const char* name : {"demo.gguf", "a.gguf.gguf", "b\xff.gguf"})
         std::filesystem::copy_file(stories, folder.path() / name);
@@ -112,7 +92,7 @@ TEST_CASE("a replaced file is loaded again; handles of the old model remain vali
 
 TEST_CASE("a defective model file gets 500 corrupt, and the model is no longer listed") {
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::corrupt, ErrorKind::io}) {
-        const Log log;
+        const test::LogRecorder log;
         FakeService service({.load_error = Error{kind, "the file is odd"}});
         const FakeAnswer answer = complete_with(service, "stories");
         CHECK(answer.status == 500);
@@ -126,7 +106,7 @@ TEST_CASE("a defective model file gets 500 corrupt, and the model is no longer l
 }
 
 TEST_CASE("an unsupported model gets 400, so that SDKs do not retry, and is no longer listed") {
-    const Log log;
+    const test::LogRecorder log;
     FakeService service({.load_error = Error{ErrorKind::unsupported, "architecture `odd` is not supported"}});
     for (const FakeAnswer& answer :
          {complete_with(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
@@ -143,7 +123,7 @@ TEST_CASE("an unsupported model gets 400, so that SDKs do not retry, and is no l
 }
 
 TEST_CASE("a model without a chat template uses chatml, with one warning") {
-    const Log log;
+    const test::LogRecorder log;
     FakeService service({});
     for (int i = 0; i < 2; ++i) {
         const FakeAnswer answer = service.post(
@@ -156,7 +136,7 @@ TEST_CASE("a model without a chat template uses chatml, with one warning") {
 }
 
 TEST_CASE("options that conflict with a model get 500 internal, not corrupt") {
-    const Log log;
+    const test::LogRecorder log;
     const std::string what = "64 KiB for keys and values hold 32 tokens, fewer than a context of 64";
     const std::string expected = "the model cannot be loaded with the options of this server: " + what;
     FakeService service(
@@ -180,7 +160,7 @@ TEST_CASE("errors for clients name the model, never its path") {
     const test::TemporaryFolder folder;
     const std::filesystem::path file = folder.path() / "hidden file.gguf";
     std::filesystem::copy_file(stories, file);
-    const Log log;
+    const test::LogRecorder log;
     const std::string what = file.string() + ": it ends early; and /opt/drafts/small.gguf is gone";
     Models models(
         {.named = {{.name = "talker", .source = store::resolve(file.string(), "").value()}}, .folder = {}},
@@ -272,7 +252,7 @@ TEST_CASE("a queued model is loaded even if the loaded one is always in use") {
         crowd.emplace_back([&] {
             while (!is_over) {
                 const auto held = models.acquire("a");
-                std::this_thread::sleep_for(30ms);
+                std::this_thread::sleep_for(30ms); // the use of a model
             }
         });
     }
@@ -460,7 +440,7 @@ TEST_CASE("a model that is idle for idle_max is unloaded, unless it is pinned, a
     CHECK(models.acquire("b").has_value());
     CHECK(models.find("a")->unloads_in == 60ms);
     CHECK(!models.find("b")->unloads_in);
-    std::this_thread::sleep_for(150ms);
+    std::this_thread::sleep_for(150ms); // for an unload that must not happen
     CHECK(models.find("a")->is_loaded);
     const auto released = std::chrono::steady_clock::now();
     busy.reset();
@@ -608,7 +588,7 @@ TEST_CASE("a request adds a model that the finder finds; without a finder none")
 
 TEST_CASE(
     "a requested model that cannot be loaded is removed from the list, and its error has the same kind") {
-    const Log log;
+    const test::LogRecorder log;
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::io, ErrorKind::invalid_argument}) {
         Models models({.named = {}, .folder = {}, .finder = find_any},
                       [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {

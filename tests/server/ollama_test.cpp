@@ -3,10 +3,10 @@
 #include "server/ollama/prompt_template.hpp"
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <chrono>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -374,9 +374,7 @@ TEST_CASE("keep_alive sets when an idle model is unloaded and the list of models
         CHECK(json_of(service.get("/api/ps"))["models"][0]["expires_at"].get<std::string>() > "2100");
     }
     whole_of(service, ollama_chat_path, ollama_chat("Hi", R"(, "keep_alive": 0.02)"));
-    for (int i = 0; i < 1000 && is_in_memory(service); ++i)
-        std::this_thread::sleep_for(5ms);
-    CHECK_FALSE(is_in_memory(service));
+    CHECK(test::eventually([&] { return !is_in_memory(service); }));
 }
 
 TEST_CASE("a prompt of Ollama's API becomes a turn of the model's template, unless it is raw") {

@@ -2,12 +2,10 @@
 #include "server/client_activity.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
-#include <chrono>
-#include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -64,12 +62,12 @@ runtime::DeviceReport gpu_report() {
 
 /// The entry of a background response, once it has ended; null if it does not end within ten seconds.
 Json background_request(FakeService& service) {
-    for (int i = 0; i < 10'000; ++i) {
-        if (const Json requests = json_of(service.get(state_path))["requests"]; !requests.empty())
-            return requests[0];
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return nullptr;
+    Json requests;
+    (void)test::eventually([&] {
+        requests = json_of(service.get(state_path))["requests"];
+        return !requests.empty();
+    });
+    return requests.empty() ? Json() : requests[0];
 }
 
 } // namespace

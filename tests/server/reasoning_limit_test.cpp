@@ -1,10 +1,10 @@
 // Limits of the reasoning in every API, and their end on request.
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <chrono>
 #include <string>
-#include <thread>
 
 using namespace etna;
 using namespace etna::test;
@@ -156,12 +156,12 @@ TEST_CASE("a running response's reasoning ends at once, and its answer follows")
     const std::string path = "/v1/responses/" + begun["id"].get<std::string>();
     bool is_ended = false;
     Json response;
-    do { // it is under control once it runs
+    (void)test::eventually([&] { // it is under control once it runs
         is_ended = is_ended ||
                    post_json(service, path + "/control", R"({"action": "reasoning_end"})")["success"] == true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
         response = json_of(service.get(path));
-    } while (response["status"] == "queued" || response["status"] == "in_progress");
+        return response["status"] != "queued" && response["status"] != "in_progress";
+    });
     CHECK(is_ended);
     REQUIRE_FALSE(response["output"].empty()); // the model alone ends in its reasoning
     CHECK(response["output"].back()["type"] == "message");

@@ -4,12 +4,10 @@
 #include "server/log_line.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/log_recorder.hpp"
 
-#include <chrono>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 using namespace etna;
 using namespace etna::test;
@@ -22,35 +20,26 @@ class Lines {
 public:
     explicit Lines(FakeService& service) {
         service.service().options.log_format = LogFormat::json;
-        service.service().log = [this](std::string_view line) {
-            const std::scoped_lock lock(mutex_);
-            lines_.emplace_back(line);
-        };
+        service.service().log = lines_.sink();
     }
 
-    Json last() {
-        const std::scoped_lock lock(mutex_);
-        return etna::parse_json(lines_.back());
-    }
+    Json last() { return etna::parse_json(lines_.all().back()); }
 
-    /// The line of a background response, once it has ended; null if it does not end within ten seconds.
+    /// The line of a background response, once it has ended; null if it does not end.
     Json of_background() {
-        for (int i = 0; i < 10'000; ++i) {
-            {
-                const std::scoped_lock lock(mutex_);
-                for (const std::string& line : lines_) {
-                    if (const Json json = etna::parse_json(line); json.contains("message"))
-                        return json;
-                }
+        Json found;
+        (void)test::eventually([&] {
+            for (const std::string& line : lines_.all()) {
+                if (const Json json = etna::parse_json(line); json.contains("message"))
+                    found = json;
             }
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        return nullptr;
+            return !found.is_null();
+        });
+        return found;
     }
 
 private:
-    std::mutex mutex_;
-    std::vector<std::string> lines_;
+    test::LineRecorder lines_;
 };
 
 FakeService::Options talker() {

@@ -2,12 +2,10 @@
 #include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <chrono>
-#include <functional>
 #include <string>
-#include <thread>
-#include <vector>
 
 using namespace etna;
 using namespace etna::test;
@@ -26,16 +24,6 @@ FakeService::Options failing_device() {
 }
 
 const std::string long_answer_fields = R"(, "ignore_eos": true, "max_output_tokens": 100)";
-
-/// Polls a condition for up to five seconds. Returns whether it held.
-bool eventually(const std::function<bool()>& condition) {
-    for (int i = 0; i < 1000; ++i) {
-        if (condition())
-            return true;
-        std::this_thread::sleep_for(5ms);
-    }
-    return false;
-}
 
 /// The header `etna-ignored` of a successful answer.
 std::string ignored_with_success(const FakeAnswer& answer) {
@@ -70,7 +58,7 @@ TEST_CASE("a cancelled answer adds nothing to its conversation") {
     const std::string conversation = new_conversation(service);
     const Json started = create_response(service, R"({"input": "x", "background": true, "conversation": ")" +
                                                       conversation + "\"" + long_answer_fields + "}");
-    CHECK(eventually([&] {
+    CHECK(test::eventually([&] {
         return etna::parse_json(service.get(response_path(started)).body)["status"] == "in_progress";
     }));
     CHECK(etna::parse_json(service.post(response_path(started) + "/cancel", "").body)["status"] ==
@@ -88,13 +76,13 @@ TEST_CASE("a background response is queued until its generation starts") {
     const std::string body = R"({"input": "x", "background": true)" + long_answer_fields + "}";
     const Json first = create_response(service, body);
     const Json second = create_response(service, body);
-    CHECK(eventually(
+    CHECK(test::eventually(
         [&] { return etna::parse_json(service.get(response_path(first)).body)["status"] == "in_progress"; }));
     CHECK(etna::parse_json(service.get(response_path(second)).body)["status"] == "queued");
     // Its items are available while it is queued.
     CHECK(etna::parse_json(service.get(response_path(second) + "/input_items").body)["data"].size() == 1);
     CHECK(etna::parse_json(service.post(response_path(first) + "/cancel", "").body)["status"] == "cancelled");
-    CHECK(eventually([&] {
+    CHECK(test::eventually([&] {
         return etna::parse_json(service.get(response_path(second)).body)["status"] == "in_progress";
     }));
     CHECK(etna::parse_json(service.post(response_path(second) + "/cancel", "").body)["status"] ==
@@ -111,7 +99,7 @@ TEST_CASE("a pending response is not evicted by finished ones") {
     for (int i = 0; i < 4; ++i)
         create_response(service, R"({"input": "x", "max_output_tokens": 2})");
     CHECK(service.service().persistence->store->response("", started["id"]).value().has_value());
-    CHECK(eventually([&] {
+    CHECK(test::eventually([&] {
         return etna::parse_json(service.get(response_path(started)).body)["status"] == "incomplete";
     }));
 }

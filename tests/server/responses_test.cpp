@@ -2,6 +2,7 @@
 #include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -206,12 +207,11 @@ TEST_CASE("a background response is found immediately, and complete later") {
     CHECK(queued["status"] == "queued");
     const std::string path = response_path(queued);
     std::string status;
-    for (int i = 0; i < 1000 && status != "completed"; ++i) {
+    CHECK(test::eventually([&] {
         status = etna::parse_json(service.get(path).body)["status"];
         CHECK((status == "queued" || status == "in_progress" || status == "completed"));
-        std::this_thread::sleep_for(5ms);
-    }
-    CHECK(status == "completed");
+        return status == "completed";
+    }));
     CHECK(etna::parse_json(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
     const std::string stream =
         service.post(responses_path, response_body("Hello", R"(, "background": true, "stream": true)")).body;
@@ -403,8 +403,8 @@ TEST_CASE("only streamed responses have events, while running and later") {
     CHECK(error_of(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(error_of(service.get(path + "?stream=true&starting_after=9223372036854775807"))["param"] ==
           "stream");
-    while (etna::parse_json(service.get(path).body)["status"] != "completed")
-        std::this_thread::sleep_for(5ms);
+    REQUIRE(
+        test::eventually([&] { return etna::parse_json(service.get(path).body)["status"] == "completed"; }));
     CHECK(error_of(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(service.post(path + "/cancel", "").status == 200);
     const std::string complete = create_response(service, response_body("Hello"))["id"];
@@ -436,10 +436,10 @@ TEST_CASE("a background response that cannot be stored fails with the reason") {
         "ignore_eos": true, "background": true})");
     const std::string path = response_path(created);
     Json found = created;
-    for (int i = 0; i < 1000 && (found["status"] == "queued" || found["status"] == "in_progress"); ++i) {
-        std::this_thread::sleep_for(5ms);
+    (void)test::eventually([&] {
         found = etna::parse_json(service.get(path).body);
-    }
+        return found["status"] != "queued" && found["status"] != "in_progress";
+    });
     CHECK(found["status"] == "failed");
     CHECK(found["error"]["message"].get<std::string>().find("the response store failed: ") !=
           std::string::npos);

@@ -4,9 +4,9 @@
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_recorder.hpp"
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 using namespace etna;
@@ -66,8 +66,7 @@ TEST_CASE("run() returns within seconds of the drain timeout, even while a model
     std::atomic<bool> is_loading{false}, may_end{false};
     Running running([&](const store::ModelSource&, uint64_t) {
         is_loading = true;
-        while (!may_end)
-            std::this_thread::sleep_for(1ms);
+        (void)eventually([&] { return may_end.load(); });
         return Error{ErrorKind::io, "ended by the test"};
     });
     RawClient client(running.port());
@@ -90,16 +89,12 @@ TEST_CASE("an idle server shuts down cleanly and closes its connections") {
 }
 
 TEST_CASE("a request refused before routing has its x-request-id in the response and the log") {
-    std::mutex mutex;
-    std::vector<std::string> lines;
+    test::LineRecorder lines;
     Models models(one_model(),
                   [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
     ServerOptions options = {.connection = {}, .service = {}, .drain_timeout = 200ms};
     options.service.log_format = LogFormat::json;
-    auto server = Server::open(options, models, [&](std::string_view line) {
-        const std::scoped_lock lock(mutex);
-        lines.emplace_back(line);
-    });
+    auto server = Server::open(options, models, lines.sink());
     REQUIRE(server.has_value());
     std::atomic<bool> should_stop{false};
     std::thread thread([&] { (void)(*server)->run([&] { return should_stop.load(); }); });
@@ -115,10 +110,10 @@ TEST_CASE("a request refused before routing has its x-request-id in the response
     CHECK(contains(answer, "HTTP/1.1 413 "));
     CHECK(contains(answer, "x-request-id: my-own\r\n"));
     CHECK(contains(metrics, R"(etna_requests_total{model="",endpoint="",stream="false",status="413"} 1)"));
-    REQUIRE(!lines.empty());
+    REQUIRE(!lines.all().empty());
     for (const char* part : {R"("method":"POST")", R"("path":"/v1/completions")", R"("status":413)",
                              R"("request_id":"my-own")", R"("remote_address":"127.0.0.1)"})
-        CHECK(contains(lines.front(), part));
+        CHECK(contains(lines.all().front(), part));
 }
 
 TEST_CASE("errors for clients contain no paths of models") {
@@ -146,8 +141,7 @@ TEST_CASE("while the server prepares, /health says that it loads, and requests g
     std::atomic<bool> should_stop{false}, may_end{false}, is_ready{false};
     const StartUp start_up = {.prepare =
                                   [&] {
-                                      while (!may_end)
-                                          std::this_thread::sleep_for(1ms);
+                                      (void)eventually([&] { return may_end.load(); });
                                       return true;
                                   },
                               .on_ready = [&] { return is_ready = true, true; }};

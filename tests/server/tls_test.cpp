@@ -238,7 +238,7 @@ TEST_CASE("over TLS, a half-closed client is served, with close_notify or withou
     clients.push_back(connected_client(echo)); // close_notify alone
     clients.back().send("GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     clients.back().send_close_notify();
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms); // for an effect that must not happen
     CHECK(echo.seen_gone == 0);
     echo.may_go_on = true;
     for (TlsClient& client : clients)

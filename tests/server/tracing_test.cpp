@@ -9,9 +9,9 @@
 #include "tests/server/fake_service.hpp"
 #include "tests/server/stand_in_collector.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_recorder.hpp"
 
 #include <array>
-#include <mutex>
 #include <set>
 #include <thread>
 
@@ -54,25 +54,6 @@ const Span::Value* attribute(const Span& span, std::string_view name) {
 std::vector<Span> some_spans(std::size_t count) {
     return std::vector<Span>(count, Span{.trace_id = trace, .id = parent, .name = "x"});
 }
-
-/// The lines that an exporter logs.
-class Lines {
-public:
-    std::function<void(std::string_view)> sink() {
-        return [this](std::string_view line) {
-            const std::scoped_lock lock(mutex_);
-            lines_.emplace_back(line);
-        };
-    }
-    [[nodiscard]] std::vector<std::string> all() const {
-        const std::scoped_lock lock(mutex_);
-        return lines_;
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::vector<std::string> lines_;
-};
 
 ExportOptions quick(const std::string& url) {
     return {.url = url, .interval = 5ms, .first_retry = 10ms, .retry_wait_max = 20ms, .answer_limit = 200ms};
@@ -165,7 +146,7 @@ TEST_CASE("spans are encoded as OTLP JSON") {
 
 TEST_CASE("the exporter sends batches to the collector") {
     StandInCollector collector;
-    Lines lines;
+    test::LineRecorder lines;
     SpanExporter exporter(quick(collector.url("/v1/traces")), lines.sink());
     exporter.add(some_spans(SpanExporter::batch_max + 3));
     CHECK(eventually([&] { return exporter.counts().exported == SpanExporter::batch_max + 3; }));
@@ -182,7 +163,7 @@ TEST_CASE("the exporter sends batches to the collector") {
 }
 
 TEST_CASE("spans for an unreachable collector are queued up to a limit and logged once") {
-    Lines lines;
+    test::LineRecorder lines;
     std::string address;
     {
         const StandInCollector collector;
@@ -214,7 +195,7 @@ TEST_CASE("a collector that refuses or is overloaded or sends garbage or hangs d
           StandInCollector::Manner::talks_nonsense}) {
         CAPTURE(static_cast<int>(manner));
         StandInCollector collector({}, manner);
-        Lines lines;
+        test::LineRecorder lines;
         SpanExporter exporter(quick(collector.url("/v1/traces")), lines.sink());
         const auto begin = std::chrono::steady_clock::now();
         exporter.add(some_spans(2));

@@ -44,7 +44,7 @@ TEST_CASE("a client does not unload a model that another client uses, or has use
     CHECK(models.unload("a", own).error().retry_in > 59min);
     CHECK(models.find("a")->is_loaded);
     CHECK(models.set_idle_max("a", 0ms, own)); // a short keep_alive is no way around
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);         // for an unload that must not happen
     CHECK(models.find("a")->is_loaded);
     const auto again = models.acquire("a", {}, other).value();
     CHECK(models.unload("a", other).value() == server::Unloading::after_requests); // its own

@@ -109,7 +109,7 @@ void kill_repeatedly(int rounds, unsigned seed) {
         Child child([&](int descriptor) { operate_until_killed(file, operations, descriptor); });
         if (round % 4 != 0) // otherwise it may be killed while it opens the file
             child.wait_for_output(".");
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000)); // a kill at any moment
         child.kill();
         const std::string output = child.output();
         REQUIRE(output == std::string(output.size(), '.'));

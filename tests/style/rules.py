@@ -145,6 +145,20 @@ def check_scripts(tree):
             yield Finding(path, 1, "neither sets -euo pipefail nor sources prelude.sh")
 
 
+# The functions that wait for something: every other sleep says why time must pass.
+WAITING = {"tests/e2e/support/waiting.py", "tests/support/eventually.hpp"}
+
+
+def check_tests(tree):
+    for path, text in tree.matching(r"tests/e2e/(.*/)?[^/]+\.py"):
+        for match in re.finditer(r"^\s*(import|from) (\w+_test)\b", text, re.MULTILINE):
+            yield Finding(path, line_of(text, match.start(2)), f"imports the program {match[2]}; what programs share is in tests/e2e/support")
+    for path, text in tree.matching(r"tests/(?!style/).*\.(cpp|hpp|py)"):
+        for number, line in enumerate(text.split("\n"), start=1):
+            if path not in WAITING and re.search(r"\btime\.sleep\(|::sleep_(for|until)\(", line) and not re.search(r" (#|//) ", line):
+                yield Finding(path, number, "a sleep without a comment; wait with wait_until() or eventually(), or say why time must pass")
+
+
 FIRST_SCREEN_LINES = 24
 FIRST_COMMANDS = ("scripts/quickstart", "scripts/test")
 

@@ -20,6 +20,7 @@ CHECKS = [
     rules.check_addresses,
     rules.check_page,
     rules.check_scripts,
+    rules.check_tests,
     rules.check_first_screen,
     rules.check_prose,
 ]

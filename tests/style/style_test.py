@@ -244,6 +244,22 @@ class FilesAndFolders(unittest.TestCase):
         self.assertEqual(broken(rules.check_first_screen, {"README.md": "\n" * 24 + both}), ["README.md:1"] * 2)
 
 
+class Tests(unittest.TestCase):
+    def lines(self, text, path):
+        return broken(rules.check_tests, {path: text})
+
+    def test_no_program_imports_another(self):
+        for text in ("import serve_test\n", "from serve_test import Server\n"):
+            self.assertEqual(self.lines(text, "tests/e2e/a_test.py"), ["tests/e2e/a_test.py:1"])
+        self.assertEqual(self.lines("from support.server import Server\nimport unittest\n", "tests/e2e/a_test.py"), [])
+
+    def test_a_sleep_says_why(self):
+        for line, path in (("time.sleep(1)", "tests/e2e/a_test.py"), ("std::this_thread::sleep_for(1ms);", "tests/engine/a_test.cpp")):
+            self.assertEqual(self.lines(f"x = 1\n{line}\n", path), [f"{path}:2"])
+            self.assertEqual(self.lines(f"{line} {'#' if path.endswith('py') else '//'} the work of a step\n", path), [])
+        self.assertEqual(self.lines("time.sleep(interval_s)\n", "tests/e2e/support/waiting.py"), [])
+
+
 class Prose(unittest.TestCase):
     def lines(self, text, path="cli/a.cpp"):
         return broken(rules.check_prose, {path: text})

@@ -101,7 +101,7 @@ Result<engine::Outputs> FakeExecutor::wait(engine::Ticket ticket) {
     const Submission submission = std::move(submissions_.front());
     submissions_.pop_front();
     if (options_.step_delay.count() > 0)
-        std::this_thread::sleep_until(submission.done);
+        std::this_thread::sleep_until(submission.done); // the work of a step
     if (options_.lost_at_step && ticket.value >= *options_.lost_at_step) {
         is_lost_ = true;
         return device_lost;

@@ -2,27 +2,24 @@
 
 import concurrent.futures
 import json
-import os
 import pathlib
 import re
 import struct
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-
-import serve_test
+from support.program import is_long
+from support.server import Server
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 STORIES = SOURCE / "tests" / "data" / "models" / "stories260K.gguf"  # as their preset tinyllama2
 MEANING = "I believe the meaning of life is"
 SEED = 42
-LONG = os.environ.get("ETNA_LLAMACPP_LONG") == "1"
+LONG = is_long()
 long_only = unittest.skipUnless(LONG, "runs with --long")
 
 
 def start(*options, model=STORIES, context=512, parallel=2):
-    return serve_test.Server(str(model), "--alias", "tinyllama-2", "--ctx-size", str(context), "--parallel", str(parallel),
+    return Server(str(model), "--alias", "tinyllama-2", "--ctx-size", str(context), "--parallel", str(parallel),
                              *options)
 
 

@@ -1,7 +1,7 @@
 """After test_compat_anthropic.py and test_compat_oai_responses.py, with the embedded model, which calls tools."""
 
 from harness import Case, long_only
-import serve_test
+from support.server import Server
 
 WEATHER = {"name": "get_weather", "description": "Get the current weather of a city", "input_schema": {
     "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
@@ -10,7 +10,7 @@ WEATHER = {"name": "get_weather", "description": "Get the current weather of a c
 class Compat(Case):
     @classmethod
     def setUpClass(cls):
-        cls.server = serve_test.Server("demo")
+        cls.server = Server("demo")
 
 
 @long_only

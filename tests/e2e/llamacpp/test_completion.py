@@ -3,9 +3,9 @@ because the generators of random numbers do."""
 
 import json
 import socket
-import time
 
 from harness import LONG, MEANING, SEED, Case, long_only, start
+from support.waiting import wait_until
 
 JOKE = "Write a joke about AI from a very long prompt which will not be truncated"
 PROMPTS = ((MEANING, 8, 18, 8), (JOKE, 64, 46, 64))  # prompt, n_predict, tokens of the prompt and of the answer
@@ -145,15 +145,6 @@ class Slots(Case):
         body = json.dumps({"prompt": MEANING, "ignore_eos": True, "n_predict": 1900})
         with socket.create_connection(("127.0.0.1", self.server.port)) as client:
             client.sendall(f"POST /completion HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-            busy = 0
-            for _ in range(200):
-                busy = sum(slot["is_processing"] for slot in self.good("GET", "/slots"))
-                if busy:
-                    break
-                time.sleep(0.02)
-            self.assertEqual(busy, 1)
-        for _ in range(100):
-            if not any(slot["is_processing"] for slot in self.good("GET", "/slots")):
-                return
-            time.sleep(0.05)
-        self.fail("the answer still runs")
+            busy = lambda: sum(slot["is_processing"] for slot in self.good("GET", "/slots"))  # noqa: E731
+            self.assertEqual(wait_until(busy, "the answer does not run", limit_s=4), 1)
+        wait_until(lambda: busy() == 0, "the answer still runs", limit_s=5)

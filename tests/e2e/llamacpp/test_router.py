@@ -3,10 +3,10 @@
 import pathlib
 import shutil
 import tempfile
-import time
 
 from harness import STORIES, Case, long_only
-import serve_test
+from support.server import Server
+from support.waiting import wait_until
 
 
 @long_only
@@ -24,7 +24,7 @@ class Router(Case):
         cls.folder.cleanup()
 
     def setUp(self):
-        self.server = serve_test.Server("--models-dir", self.folder.name, "--models-max", str(self.MODELS_MAX))
+        self.server = Server("--models-dir", self.folder.name, "--models-max", str(self.MODELS_MAX))
 
     def tearDown(self):
         self.server.stop()
@@ -33,11 +33,7 @@ class Router(Case):
         return next(model["status"]["value"] for model in self.good("GET", "/models")["data"] if model["id"] == name)
 
     def wait_for(self, name, state):
-        for _ in range(600):
-            if self.state(name) == state:
-                return
-            time.sleep(0.05)
-        self.fail(f"{name} is {self.state(name)}, and not {state}")
+        wait_until(lambda: self.state(name) == state, lambda: f"{name} is {self.state(name)}, and not {state}", limit_s=30)
 
     def load(self, name):
         self.assertIs(self.good("POST", "/models/load", {"model": name})["success"], True)

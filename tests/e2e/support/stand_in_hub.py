@@ -217,6 +217,6 @@ def make_handler(hub, server_name):
             for at in range(0, len(body), step):
                 self.wfile.write(body[at:at + step])
                 if "bytes_per_s" in faults:
-                    time.sleep(step / faults["bytes_per_s"])
+                    time.sleep(step / faults["bytes_per_s"])  # the rate of a slow network
 
     return Handler

@@ -3,9 +3,9 @@
 import pathlib
 import shlex
 import subprocess
-import time
 
-from processes import has_ended
+from support.processes import has_ended
+from support.waiting import wait_until
 
 WAIT_S = 60
 COLUMNS, LINES = 80, 24
@@ -38,9 +38,7 @@ class Terminal:
         """Waits for processes that still run, because they may write files that the test is about to remove."""
         running = self.processes()
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
-        end = time.monotonic() + WAIT_S
-        while not all(has_ended(process) for process in running) and time.monotonic() < end:
-            time.sleep(0.02)
+        wait_until(lambda: all(has_ended(process) for process in running), "the program has not ended", WAIT_S)
 
     def type(self, text):
         self.tmux("send-keys", "-l", text)
@@ -75,20 +73,22 @@ class Terminal:
 
     def keys_until(self, expected, *names):
         """Sends keys repeatedly, because earlier input may still take effect after them."""
-        end = time.monotonic() + WAIT_S
-        while time.monotonic() < end:
+        sent = False
+
+        def have_effect():
+            nonlocal sent
+            if sent and expected(self.screen()):
+                return True
             self.keys(*names)
-            time.sleep(0.5)
-            if expected(self.screen()):
-                return
-        self.wait_for(expected)
+            sent = True
+            return False
+
+        wait_until(have_effect, lambda: self.screen_without(expected), WAIT_S, interval_s=0.5)
 
     def wait_for(self, expected):
         """Waits until `expected` is on the screen, or returns true for its text."""
-        end = time.monotonic() + WAIT_S
-        while time.monotonic() < end:
-            screen = self.screen()
-            if expected(screen) if callable(expected) else expected in screen:
-                return screen
-            time.sleep(0.05)
-        raise AssertionError(f"waited {WAIT_S} s for {expected!r}; the screen:\n{self.screen()}")
+        found = lambda screen: expected(screen) if callable(expected) else expected in screen  # noqa: E731
+        return wait_until(lambda: [screen for screen in [self.screen()] if found(screen)], lambda: self.screen_without(expected), WAIT_S, 0.05)[0]
+
+    def screen_without(self, expected):
+        return f"{expected!r} is not on the screen:\n{self.screen()}"

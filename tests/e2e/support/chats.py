@@ -4,15 +4,14 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import unittest
 
-from homes import new_home
-from terminal import Terminal
+from support.homes import new_home
+from support.program import executable
+from support.terminal import Terminal
+from support.waiting import LIMIT_S
 
-ETNA = ""
-LIMIT_S = 120
-STORIES = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf")
+STORIES = str(pathlib.Path(__file__).resolve().parents[2] / "data" / "models" / "stories260K.gguf")
 GREEDY = (STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "12")
 
 
@@ -23,7 +22,7 @@ def variables(home):
 
 def piped(home, text, *arguments):
     """Runs the chat through a pipe. Returns (standard output, standard error)."""
-    done = subprocess.run([ETNA, "chat", *arguments], input=text.encode(), capture_output=True, timeout=LIMIT_S,
+    done = subprocess.run([executable(), "chat", *arguments], input=text.encode(), capture_output=True, timeout=LIMIT_S,
                           env=variables(home), check=False)
     if done.returncode != 0:
         raise AssertionError(f"exit code {done.returncode}: {done.stderr.decode()}")
@@ -31,18 +30,18 @@ def piped(home, text, *arguments):
 
 
 def end_token():
-    done = subprocess.run([ETNA, "tokenize", STORIES, "</s>"], capture_output=True, check=True)
+    done = subprocess.run([executable(), "tokenize", STORIES, "</s>"], capture_output=True, check=True)
     return json.loads(done.stdout)[-1]
 
 
-class Chat(unittest.TestCase):
+class ChatCase(unittest.TestCase):
     def setUp(self):
-        folder = new_home("etna-chat-", ETNA)
+        folder = new_home("etna-chat-")
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
 
     def terminal(self, *arguments):
-        terminal = Terminal([ETNA, "chat", *arguments], variables(self.home))
+        terminal = Terminal([executable(), "chat", *arguments], variables(self.home))
         self.addCleanup(terminal.__exit__)
         terminal.wait_for(">>>")
         return terminal
@@ -61,10 +60,3 @@ class Chat(unittest.TestCase):
         """Returns the screen from the first prompt."""
         screen = terminal.screen()
         return screen[screen.index(">>>"):]
-
-
-def main():
-    """Runs the tests of the program; its one argument is etna."""
-    global ETNA
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
