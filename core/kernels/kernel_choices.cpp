@@ -1,6 +1,6 @@
 #include "core/kernels/kernel_choices.hpp"
 
-#include "core/kernels/experts.hpp"
+#include "core/kernels/operations/experts.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <algorithm>

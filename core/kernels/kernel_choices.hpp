@@ -2,7 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/library.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <bitset>

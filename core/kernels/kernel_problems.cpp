@@ -1,9 +1,9 @@
 #include "core/kernels/kernel_problems.hpp"
 
-#include "core/kernels/attention.hpp"
-#include "core/kernels/experts.hpp"
-#include "core/kernels/fused_linear.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/attention.hpp"
+#include "core/kernels/operations/experts.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/step_problems.hpp"
 

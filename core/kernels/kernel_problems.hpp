@@ -2,9 +2,9 @@
 
 #include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
-#include "core/kernels/attention.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/operations/attention.hpp"
 #include "core/vk/buffer.hpp"
 #include "core/vk/recorder.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/attention.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/attention.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>

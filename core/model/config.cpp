@@ -1,6 +1,6 @@
 #include "core/model/config.hpp"
 
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "core/model/tensor_table.hpp"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
-#include "core/kernels/experts.hpp"
-#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kv_cache.hpp"
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/experts.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
 #include "core/model/mixer_config.hpp"
 

@@ -1,11 +1,11 @@
 #include "core/model/forward.hpp"
 
-#include "core/kernels/embed.hpp"
-#include "core/kernels/linear.hpp"
-#include "core/kernels/rms_norm.hpp"
-#include "core/kernels/sample.hpp"
-#include "core/kernels/soft_cap.hpp"
-#include "core/kernels/suppress.hpp"
+#include "core/kernels/operations/embed.hpp"
+#include "core/kernels/operations/linear.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
+#include "core/kernels/operations/sample.hpp"
+#include "core/kernels/operations/soft_cap.hpp"
+#include "core/kernels/operations/suppress.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "core/model/fusion.hpp"
 
-#include "core/kernels/fused_linear.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,6 +1,6 @@
 #include "core/model/plan.hpp"
 
-#include "core/kernels/embed.hpp"
+#include "core/kernels/operations/embed.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/kernels/attention.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/attention.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
+#include "core/kernels/operations/sample.hpp"
 #include "core/kernels/rows.hpp"
-#include "core/kernels/sample.hpp"
 #include "core/kernels/sequences.hpp"
 #include "core/model/arena.hpp"
 #include "core/model/layer_state.hpp"

@@ -2,7 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
-#include "core/kernels/experts.hpp"
+#include "core/kernels/operations/experts.hpp"
 #include "core/model/weight_plan.hpp"
 #include "core/vk/buffer.hpp"
 

@@ -1,7 +1,7 @@
 #include "core/runtime/copy_rate.hpp"
 
 #include "core/base/bytes.hpp"
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/vk/buffer.hpp"
 #include "core/vk/recorder.hpp"
 

@@ -1,8 +1,8 @@
 #include "core/runtime/device_rates.hpp"
 
-#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kernel_rate.hpp"
 #include "core/kernels/matrix_rate.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/runtime/copy_rate.hpp"
 
 #include <algorithm>

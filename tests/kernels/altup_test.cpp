@@ -1,4 +1,4 @@
-#include "core/kernels/altup.hpp"
+#include "core/kernels/operations/altup.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/altup.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/kernels/attention.hpp"
+#include "core/kernels/operations/attention.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/device_case.hpp"

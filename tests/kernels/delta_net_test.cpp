@@ -1,5 +1,5 @@
-#include "core/kernels/delta_net.hpp"
-#include "core/kernels/gated_rms_norm.hpp"
+#include "core/kernels/operations/delta_net.hpp"
+#include "core/kernels/operations/gated_rms_norm.hpp"
 #include "tests/kernels/recurrent_case.hpp"
 #include "tests/reference/delta_net.hpp"
 

@@ -1,8 +1,8 @@
-#include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/halve.hpp"
-#include "core/kernels/rms_norm.hpp"
-#include "core/kernels/soft_cap.hpp"
-#include "core/kernels/suppress.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
+#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
+#include "core/kernels/operations/soft_cap.hpp"
+#include "core/kernels/operations/suppress.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/kernels/embed.hpp"
+#include "core/kernels/operations/embed.hpp"
 #include "tests/kernels/weight_source.hpp"
 
 using namespace etna;

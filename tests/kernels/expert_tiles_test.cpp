@@ -1,4 +1,4 @@
-#include "core/kernels/halve.hpp"
+#include "core/kernels/operations/halve.hpp"
 #include "tests/kernels/expert_case.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/support/samples.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/fused_linear.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/reference/operations.hpp"

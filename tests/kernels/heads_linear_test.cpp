@@ -1,4 +1,4 @@
-#include "core/kernels/heads_linear.hpp"
+#include "core/kernels/operations/heads_linear.hpp"
 #include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/support/samples.hpp"

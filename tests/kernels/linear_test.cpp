@@ -1,5 +1,5 @@
-#include "core/kernels/halve.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/kernels/weight_source.hpp"

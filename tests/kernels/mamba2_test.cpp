@@ -1,5 +1,5 @@
-#include "core/kernels/gated_rms_norm.hpp"
-#include "core/kernels/mamba2.hpp"
+#include "core/kernels/operations/gated_rms_norm.hpp"
+#include "core/kernels/operations/mamba2.hpp"
 #include "tests/kernels/recurrent_case.hpp"
 #include "tests/reference/mamba2.hpp"
 

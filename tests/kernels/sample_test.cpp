@@ -1,5 +1,5 @@
-#include "core/kernels/rms_norm.hpp"
-#include "core/kernels/sample.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
+#include "core/kernels/operations/sample.hpp"
 #include "core/sampling/parameters.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check.hpp"
 #include "tests/kernels/weight_source.hpp"

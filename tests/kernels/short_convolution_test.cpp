@@ -1,4 +1,4 @@
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "tests/kernels/recurrent_case.hpp"
 #include "tests/reference/delta_net.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/halve.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"

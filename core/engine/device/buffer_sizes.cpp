@@ -1,7 +1,7 @@
 #include "core/engine/device/buffer_sizes.hpp"
 
 #include "core/engine/device/step_inputs.hpp"
-#include "core/kernels/sample.hpp"
+#include "core/kernels/operations/sample.hpp"
 #include "core/model/layer_state.hpp"
 
 namespace etna::engine {

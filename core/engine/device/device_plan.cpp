@@ -2,7 +2,7 @@
 
 #include "core/base/bytes.hpp"
 #include "core/engine/device/buffer_sizes.hpp"
-#include "core/kernels/sample.hpp"
+#include "core/kernels/operations/sample.hpp"
 #include "core/model/layer_state.hpp"
 #include "core/vk/sub_allocator.hpp"
 

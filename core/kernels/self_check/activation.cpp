@@ -1,9 +1,9 @@
 #include "core/kernels/self_check/activation.hpp"
 
+#include "core/kernels/operations/soft_cap.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
-#include "core/kernels/soft_cap.hpp"
 
 #include <algorithm>
 #include <cmath>

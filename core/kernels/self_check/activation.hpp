@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/self_check/trial.hpp"
 
 namespace etna::kernels {

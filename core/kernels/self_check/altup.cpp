@@ -1,4 +1,4 @@
-#include "core/kernels/altup.hpp"
+#include "core/kernels/operations/altup.hpp"
 
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"

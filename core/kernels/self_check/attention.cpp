@@ -1,4 +1,4 @@
-#include "core/kernels/attention.hpp"
+#include "core/kernels/operations/attention.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/cache.hpp"

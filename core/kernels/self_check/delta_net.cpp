@@ -1,9 +1,9 @@
-#include "core/kernels/delta_net.hpp"
+#include "core/kernels/operations/delta_net.hpp"
 
-#include "core/kernels/gated_rms_norm.hpp"
+#include "core/kernels/operations/gated_rms_norm.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
-#include "core/kernels/short_convolution.hpp"
 
 #include <algorithm>
 #include <cmath>

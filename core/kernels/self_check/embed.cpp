@@ -1,4 +1,4 @@
-#include "core/kernels/embed.hpp"
+#include "core/kernels/operations/embed.hpp"
 
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/weights.hpp"

@@ -1,5 +1,5 @@
-#include "core/kernels/experts.hpp"
-#include "core/kernels/heads_product.hpp"
+#include "core/kernels/operations/experts.hpp"
+#include "core/kernels/operations/heads_product.hpp"
 #include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/experts.hpp"
+#include "core/kernels/operations/experts.hpp"
 
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"

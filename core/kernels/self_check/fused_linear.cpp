@@ -1,4 +1,4 @@
-#include "core/kernels/fused_linear.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/activation.hpp"

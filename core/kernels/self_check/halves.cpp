@@ -1,8 +1,8 @@
 #include "core/kernels/self_check/halves.hpp"
 
 #include "core/base/half.hpp"
-#include "core/kernels/halve.hpp"
 #include "core/kernels/layout.hpp"
+#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/self_check/trial.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/kernels/latent_store.hpp"
+#include "core/kernels/operations/latent_store.hpp"
 
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/heads.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/heads.hpp"

@@ -1,9 +1,9 @@
-#include "core/kernels/sample.hpp"
+#include "core/kernels/operations/sample.hpp"
 
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
+#include "core/kernels/operations/suppress.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
-#include "core/kernels/suppress.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/linear.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <cstdint>

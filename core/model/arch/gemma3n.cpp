@@ -1,4 +1,4 @@
-#include "core/kernels/altup.hpp"
+#include "core/kernels/operations/altup.hpp"
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/gemma_layers.hpp"
 #include "core/model/arch/registry.hpp"

@@ -1,7 +1,7 @@
 #include "core/model/blocks/altup.hpp"
 
-#include "core/kernels/altup.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/altup.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 
 #include <algorithm>
 #include <numbers>

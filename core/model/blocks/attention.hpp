@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 #include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"

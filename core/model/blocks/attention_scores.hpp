@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/attention.hpp"
+#include "core/kernels/operations/attention.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>

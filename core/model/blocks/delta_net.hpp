@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/delta_net.hpp"
+#include "core/kernels/operations/delta_net.hpp"
 #include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/layer_state.hpp"

@@ -1,7 +1,7 @@
 #include "core/model/blocks/experts.hpp"
 
-#include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/experts.hpp"
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/experts.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/model/blocks/linear.hpp"
 #include "core/model/blocks/shared_expert.hpp"
 #include "core/model/config.hpp"

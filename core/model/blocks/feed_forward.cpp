@@ -1,8 +1,8 @@
 #include "core/model/blocks/feed_forward.hpp"
 
-#include "core/kernels/altup.hpp"
-#include "core/kernels/fused_linear.hpp"
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/altup.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <array>

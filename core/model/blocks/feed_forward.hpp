@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"

@@ -1,9 +1,9 @@
 #include "core/model/blocks/latent_attention.hpp"
 
-#include "core/kernels/attention.hpp"
-#include "core/kernels/heads_product.hpp"
-#include "core/kernels/latent_store.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/attention.hpp"
+#include "core/kernels/operations/heads_product.hpp"
+#include "core/kernels/operations/latent_store.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 #include "core/model/blocks/attention_scores.hpp"
 #include "core/model/nan_probe.hpp"
 

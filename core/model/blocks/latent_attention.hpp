@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/experts.hpp"
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/experts.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 #include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"

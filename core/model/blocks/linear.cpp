@@ -1,7 +1,7 @@
 #include "core/model/blocks/linear.hpp"
 
-#include "core/kernels/fused_linear.hpp"
-#include "core/kernels/halve.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
+#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 #include "core/model/blocks/mamba2.hpp"
 
-#include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/gated_rms_norm.hpp"
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
+#include "core/kernels/operations/gated_rms_norm.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "core/model/blocks/recurrence.hpp"
 #include "core/model/nan_probe.hpp"
 

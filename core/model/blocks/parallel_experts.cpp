@@ -1,6 +1,6 @@
 #include "core/model/blocks/parallel_experts.hpp"
 
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 
 #include <cmath>
 #include <string_view>

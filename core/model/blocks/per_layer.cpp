@@ -1,7 +1,7 @@
 #include "core/model/blocks/per_layer.hpp"
 
-#include "core/kernels/embed.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/embed.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "core/model/layer_state.hpp"
 
 #include <cstdint>

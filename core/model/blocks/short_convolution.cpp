@@ -1,6 +1,6 @@
 #include "core/model/blocks/short_convolution.hpp"
 
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 #include "core/model/blocks/recurrence.hpp"
 #include "core/model/nan_probe.hpp"
 

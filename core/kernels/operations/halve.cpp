@@ -1,4 +1,4 @@
-#include "core/kernels/halve.hpp"
+#include "core/kernels/operations/halve.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/mamba2.hpp"
+#include "core/kernels/operations/mamba2.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/delta/arguments.h"

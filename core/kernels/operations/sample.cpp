@@ -1,4 +1,4 @@
-#include "core/kernels/sample.hpp"
+#include "core/kernels/operations/sample.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

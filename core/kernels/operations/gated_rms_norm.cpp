@@ -1,4 +1,4 @@
-#include "core/kernels/gated_rms_norm.hpp"
+#include "core/kernels/operations/gated_rms_norm.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/heads_product.hpp"
+#include "core/kernels/operations/heads_product.hpp"
 
 #include "core/base/bytes.hpp"
 #include "core/kernels/policy.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/suppress.hpp"
+#include "core/kernels/operations/suppress.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/sample/arguments.h"

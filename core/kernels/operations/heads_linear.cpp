@@ -1,4 +1,4 @@
-#include "core/kernels/heads_linear.hpp"
+#include "core/kernels/operations/heads_linear.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

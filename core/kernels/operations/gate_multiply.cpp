@@ -1,4 +1,4 @@
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/kernels/kv_cache.hpp"
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>

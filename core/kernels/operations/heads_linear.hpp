@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/linear.hpp"
-#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/operations/linear.hpp"
+#include "core/kernels/operations/rotary_store.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "core/kernels/short_convolution.hpp"
+#include "core/kernels/operations/short_convolution.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/delta/arguments.h"

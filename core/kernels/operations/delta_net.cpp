@@ -1,4 +1,4 @@
-#include "core/kernels/delta_net.hpp"
+#include "core/kernels/operations/delta_net.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/delta/arguments.h"

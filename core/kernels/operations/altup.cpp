@@ -1,4 +1,4 @@
-#include "core/kernels/altup.hpp"
+#include "core/kernels/operations/altup.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,4 +1,4 @@
-#include "core/kernels/embed.hpp"
+#include "core/kernels/operations/embed.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/embed/arguments.h"

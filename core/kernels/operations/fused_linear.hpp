@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/linear.hpp"
-#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
+#include "core/kernels/operations/linear.hpp"
+#include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/kernels/latent_store.hpp"
+#include "core/kernels/operations/latent_store.hpp"
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/experts.hpp"
+#include "core/kernels/operations/experts.hpp"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "core/kernels/soft_cap.hpp"
+#include "core/kernels/operations/soft_cap.hpp"
 
 #include "core/kernels/record.hpp"
 #include "shaders/activation/arguments.h"

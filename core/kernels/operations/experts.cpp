@@ -1,4 +1,4 @@
-#include "core/kernels/experts.hpp"
+#include "core/kernels/operations/experts.hpp"
 
 #include "core/base/bytes.hpp"
 #include "core/kernels/policy.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/operations/gate_multiply.hpp"
 #include "core/vk/recorder.hpp"
 
 #include <cstdint>
