@@ -29,7 +29,7 @@ constexpr uint32_t feed_forward_width = 14336;
 
 KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, RowPath path, uint32_t count) {
     const PackedBytes packed = packed_bytes(layout, rows, columns);
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<Matrix> weights(memory.copies(packed.weights + packed.scales));
         for (Matrix& one : weights) {
             one = {.layout = layout,
@@ -51,19 +51,18 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
                                          .path = path});
         };
     };
-    return {.name =
-                fmt::format("linear {} {} x {}, {} {} row{}", to_string(layout.format), rows, columns, count,
-                            path == RowPath::prefill ? "prompt" : "generation", count == 1 ? "" : "s"),
+    return {.name = fmt::format("linear {} {} x {}, {} {} row{}", to_string(layout.format), rows, columns,
+                                count, to_string(path), count == 1 ? "" : "s"),
             .bytes = packed.weights + packed.scales + float_bytes(uint64_t{count} * (columns + rows)),
             .operations = 2 * uint64_t{rows} * columns * count,
-            .pose = pose};
+            .prepare = prepare};
 }
 
 KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool gated, uint32_t count) {
     const Layout layout{.format = format, .arrangement = Arrangement::tiles};
     const PackedBytes packed = packed_bytes(layout, rows, columns);
     const uint32_t matrices = gated ? 2 : 1;
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const auto matrix = [&] {
             return Matrix{
                 .layout = layout, .rows = rows, .columns = columns, .weights = memory.take(packed.weights)};
@@ -100,7 +99,7 @@ KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool
                                 gated ? ", gated" : ", next norm", count, count == 1 ? "" : "s"),
             .bytes = matrices * packed.weights + float_bytes(uint64_t{count} * (columns + rows)),
             .operations = 2 * uint64_t{matrices} * rows * columns * count,
-            .pose = pose};
+            .prepare = prepare};
 }
 
 namespace {
@@ -152,13 +151,13 @@ KernelProblem expert_problem(std::string_view operation, Layout layout, uint32_t
                                 columns, chosen_experts, experts),
             .bytes = uint64_t{chosen_experts} * matrices * (packed.weights + packed.scales),
             .operations = 2 * uint64_t{chosen_experts} * matrices * rows * columns,
-            .pose = {}};
+            .prepare = {}};
 }
 
 void add_expert_linear_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_linear", layout, expert_inner, expert_outer, 1);
     problem.bytes += float_bytes(expert_outer + chosen_experts * expert_inner);
-    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    problem.prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack stack = take_stack(memory, layout, expert_inner, expert_outer);
         std::vector<ExpertLinear> turns;
         for (const ExpertRouting& choice : take_choices(memory)) {
@@ -181,7 +180,7 @@ void add_expert_linear_problem(Problems& problems, Layout layout) {
 void add_expert_gate_up_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_gate_up", layout, expert_inner, expert_outer, 2);
     problem.bytes += halves_bytes(expert_outer) + chosen_experts * halves_bytes(expert_inner);
-    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    problem.prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack gate = take_stack(memory, layout, expert_inner, expert_outer);
         const MatrixStack up = take_stack(memory, layout, expert_inner, expert_outer);
         const std::vector<std::byte> zeros(expert_counter_bytes(chosen_experts, expert_inner));
@@ -206,7 +205,7 @@ void add_expert_gate_up_problem(Problems& problems, Layout layout) {
 void add_expert_down_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_down", layout, expert_outer, expert_inner, 1);
     problem.bytes += chosen_experts * halves_bytes(expert_inner) + 2 * float_bytes(expert_outer);
-    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    problem.prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack stack = take_stack(memory, layout, expert_outer, expert_inner);
         std::vector<ExpertDown> turns;
         for (const ExpertRouting& choice : take_choices(memory)) {
@@ -290,7 +289,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
     const uint64_t partial_bytes = attention_partial_bytes(target, shape, count, attend_max, path);
     const std::vector<std::byte> counters(
         is_decode ? attention_counter_bytes(target, shape, count, attend_max) : 0);
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<RowInfo> infos;
         for (uint32_t end = first_end; infos.size() < count; end += is_decode ? 0 : 1)
             infos.push_back({.position = end - 1, .attend_end = end, .first_page = 0});
@@ -334,7 +333,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
                                 is_decode ? count == 1 ? "row" : "rows" : "prompt rows", tokens),
             .bytes = caches * cache_bytes + float_bytes(uint64_t{count} * q_heads * (head_dim + value_dim)),
             .operations = 2 * keys * q_heads * (head_dim + value_dim),
-            .pose = pose};
+            .prepare = prepare};
 }
 
 uint64_t float_bytes(uint64_t count) {

@@ -61,7 +61,7 @@ struct KernelProblem {
     std::string name;        ///< "linear q4_k 14336 x 4096, 1 generation row"
     uint64_t bytes = 0;      ///< that it must read and write, each counted once
     uint64_t operations = 0; ///< additions and multiplications of its sums; 0: not counted
-    std::function<RecordRepetition(ProblemMemory& memory)> pose; ///< allocates what the repetitions use
+    std::function<RecordRepetition(ProblemMemory& memory)> prepare; ///< allocates what the repetitions use
 };
 
 /// Rows of a prompt or of generation times a matrix.

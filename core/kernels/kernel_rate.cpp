@@ -29,7 +29,7 @@ Result<double> repeated_ms(vk::Device& device, const RecordRepetition& record, u
 Result<std::vector<double>> measure_kernel(Library& library, const KernelProblem& problem) {
     vk::Device& device = library.device();
     ETNA_TRY(ProblemMemory memory, ProblemMemory::create(library));
-    const RecordRepetition record = problem.pose(memory);
+    const RecordRepetition record = problem.prepare(memory);
     ETNA_CHECK(memory.finish());
     ETNA_CHECK(repeated_ms(device, record, 1));
     ETNA_TRY(const double once_ms, repeated_ms(device, record, 1));

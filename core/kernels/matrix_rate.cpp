@@ -41,7 +41,7 @@ Result<double> measure_units(Library& library, RateUnits units) {
     const KernelProblem problem{.name = "matrix rate",
                                 .bytes = output_bytes,
                                 .operations = rate_operations(target, work),
-                                .pose = [&](ProblemMemory& memory) -> RecordRepetition {
+                                .prepare = [&](ProblemMemory& memory) -> RecordRepetition {
                                     work.output = memory.take(output_bytes);
                                     return [&](vk::Recorder& recorder, uint32_t) {
                                         rate({library, recorder}, work);

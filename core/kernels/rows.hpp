@@ -4,6 +4,7 @@
 #include "core/kernels/layout.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 // Rules of all operations. A call records one dispatch (linear, attention: up to a few) and declares the
 // ranges that it touches, from which barriers follow. Sizes are checked against ranges before recording; a
@@ -35,5 +36,11 @@ struct Rows {
 
 /// The numeric path of consecutive rows (engine::RowKind, as kernels know it).
 enum class RowPath : uint8_t { prefill, decode };
+
+/// What users call the path: "prompt", "generation".
+std::string_view to_string(RowPath path);
+
+/// Whether a kernel may round weights and inputs to f16, as matrix units require.
+enum class OperandPrecision : uint8_t { f16_allowed, f32 };
 
 } // namespace etna::kernels

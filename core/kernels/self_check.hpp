@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/kernels/kernel_choices.hpp"
+#include "core/kernels/operation.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include "shaders/include/sequences.h"
 
 #include <cstdint>
+#include <string_view>
 
 // Recurrent layers store a state of fixed size per sequence, in a slot, instead of keys and values per
 // position. Drafts need no copy of a large state: memory holds the state before the last step's rows, which
@@ -36,5 +37,20 @@ struct Sequences {
     bool operator==(const Sequences&) const = default;
 };
 constexpr uint32_t sequences_max = 65535; ///< the smallest limit of a grid's second dimension
+/// Fails the launcher, and returns false, if there are too many sequences, or fewer infos.
+bool sequences_fit(const Launcher& launcher, std::string_view operation, const Sequences& sequences);
+
+/// The states of a recurrent layer, one per slot, in f32, and the pending rows of each: what a row adds to
+/// the state. Their shapes are the operation's.
+struct RecurrentStates {
+    vk::Range states = {};  ///< [slots][the state of a slot]
+    vk::Range pending = {}; ///< [slots][2 halves][pending_rows_max][a row]
+    uint32_t slots = 0;
+};
+
+/// Fails the launcher, and returns false, if there are no slots, too many for the shader's indices of 32
+/// bits, or fewer bytes than a slot's times their number.
+bool states_fit(const Launcher& launcher, std::string_view operation, const RecurrentStates& states,
+                uint64_t state_bytes, uint64_t pending_bytes);
 
 } // namespace etna::kernels

@@ -42,7 +42,7 @@ void add_embed_problem(Problems& problems, const PlanTarget& target, uint32_t co
     const Layout layout{.format = Format::q4_k,
                         .arrangement = matrix_arrangement(target, Format::q4_k, model_width)};
     const PackedBytes packed = packed_bytes(layout, tokens, model_width);
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<RowInfo> infos(count);
         for (uint32_t i = 0; i < count; ++i)
             infos[i].input = tokens / count * i;
@@ -61,7 +61,7 @@ void add_embed_problem(Problems& problems, const PlanTarget& target, uint32_t co
     problems.push_back(
         {.name = fmt::format("embed q4_k {}, {}", model_width, rows_text(count)),
          .bytes = count * ((packed.weights + packed.scales) / tokens + float_bytes(model_width)),
-         .pose = pose});
+         .prepare = prepare});
 }
 
 /// Heads of an 8B model, without norms.
@@ -71,7 +71,7 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
     constexpr uint32_t head_dim = 128;
     const uint32_t pages = divide_up(count, page_tokens);
     const uint64_t cache_bytes = layer_cache_bytes(CacheFormat::f16, pages, key_heads, head_dim);
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<RowInfo> infos(count);
         for (uint32_t i = 0; i < count; ++i)
             infos[i] = {.position = i, .attend_end = i + 1, .first_page = 0};
@@ -96,13 +96,13 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
     problems.push_back({.name = fmt::format("rotary_store f16, heads of 128, 32 and 8, {}", rows_text(count)),
                         .bytes = count * (float_bytes(2 * query_heads * head_dim + kv_elements + head_dim) +
                                           kv_elements * sizeof(uint16_t)),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
     if (!reads_halves(target, model_width))
         return;
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         Activations rows = memory.rows(count, model_width);
         rows.halves = memory.take(count * halves_bytes(model_width));
         Library& library = memory.library();
@@ -112,11 +112,11 @@ void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t co
     };
     problems.push_back({.name = fmt::format("halve {}, {}", model_width, rows_text(count)),
                         .bytes = count * (float_bytes(model_width) + halves_bytes(model_width)),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 void add_rms_norm_problem(Problems& problems, uint32_t count) {
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const RmsNorm operation{.input = memory.rows(count, model_width),
                                 .output = memory.rows(count, model_width),
                                 .weight = memory.take(float_bytes(model_width)),
@@ -126,11 +126,11 @@ void add_rms_norm_problem(Problems& problems, uint32_t count) {
     };
     problems.push_back({.name = fmt::format("rms_norm {}, {}", model_width, rows_text(count)),
                         .bytes = float_bytes((2 * uint64_t{count} + 1) * model_width),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 void add_gate_problem(Problems& problems, uint32_t count) {
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const GateMultiply operation{.gate = memory.rows(count, feed_forward_width),
                                      .up = memory.rows(count, feed_forward_width),
                                      .count = count};
@@ -142,11 +142,11 @@ void add_gate_problem(Problems& problems, uint32_t count) {
     problems.push_back(
         {.name = fmt::format("gate_multiply silu {}, {}", feed_forward_width, rows_text(count)),
          .bytes = float_bytes(3 * uint64_t{count} * feed_forward_width),
-         .pose = pose});
+         .prepare = prepare});
 }
 
 void add_sample_problem(Problems& problems) {
-    const auto pose = [](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [](ProblemMemory& memory) -> RecordRepetition {
         const SampleInfo info;
         const Sample operation{.logits = memory.rows(1, logit_columns),
                                .count = 1,
@@ -162,20 +162,20 @@ void add_sample_problem(Problems& problems) {
     };
     problems.push_back({.name = fmt::format("sample {}, 1 row, greedy", logit_columns),
                         .bytes = float_bytes(logit_columns),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 /// Gemma 2's logits.
 void add_soft_cap_problem(Problems& problems) {
     constexpr uint32_t columns = 256000;
-    const auto pose = [](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [](ProblemMemory& memory) -> RecordRepetition {
         const SoftCap operation{.values = memory.rows(1, columns), .count = 1, .cap = 30};
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) { soft_cap({library, recorder}, operation); };
     };
     problems.push_back({.name = fmt::format("soft_cap {}, 1 row", columns),
                         .bytes = float_bytes(2 * columns),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 constexpr uint32_t expert_count = 128; ///< of Qwen3-30B-A3B
@@ -228,13 +228,13 @@ void add_routing_problems(Problems& problems, uint32_t count) {
     };
     problems.push_back({.name = fmt::format("expert_route 8 of 128, {}", rows_text(count)),
                         .bytes = float_bytes(uint64_t{count} * expert_count + 2 * pairs),
-                        .pose = route});
+                        .prepare = route});
     problems.push_back({.name = fmt::format("expert_group 8 of 128, {}", rows_text(count)),
                         .bytes = pairs * sizeof(uint32_t) + group_bytes,
-                        .pose = group});
+                        .prepare = group});
     problems.push_back({.name = fmt::format("expert_sum {}, 8 of 128, {}", expert_width, rows_text(count)),
                         .bytes = float_bytes((pairs + 2 * uint64_t{count}) * expert_width + pairs),
-                        .pose = sum});
+                        .prepare = sum});
 }
 
 /// The gated delta net of Qwen3-Next and Qwen3.5-35B-A3B.
@@ -302,20 +302,20 @@ void add_delta_problems(Problems& problems, uint32_t count) {
     problems.push_back(
         {.name = fmt::format("short_convolution {} x {}, {}", channels, width, rows_text(count)),
          .bytes = float_bytes((2 * rows + width + width) * channels),
-         .pose = convolution});
+         .prepare = convolution});
     problems.push_back(
         {.name = fmt::format("delta_net heads of 128, 16 and 32, {}", rows_text(count)),
          .bytes = 2 * delta_state_bytes(delta_shape) + float_bytes(rows * (channels + columns)),
-         .pose = net});
+         .prepare = net});
     problems.push_back({.name = fmt::format("gated_rms_norm 32 x 128, {}", rows_text(count)),
                         .bytes = float_bytes(3 * rows * columns),
-                        .pose = norm});
+                        .prepare = norm});
 }
 
 /// Mamba 2 of Granite 4 H Tiny.
 void add_mamba_problem(Problems& problems, uint32_t count) {
     constexpr Mamba2Shape shape{.heads = 48, .groups = 1, .head_dim = 64, .state_dim = 128};
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+    const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const Mamba2 operation{.sequences = sequence_of(memory, count),
                                .shape = shape,
                                .xbc = memory.rows(count, shape.xbc_columns()),
@@ -333,7 +333,7 @@ void add_mamba_problem(Problems& problems, uint32_t count) {
     const uint64_t columns = shape.xbc_columns() + shape.output_columns();
     problems.push_back({.name = fmt::format("mamba2 48 heads of 64, {}", rows_text(count)),
                         .bytes = 2 * mamba2_state_bytes(shape) + float_bytes(count * columns),
-                        .pose = pose});
+                        .prepare = prepare});
 }
 
 } // namespace

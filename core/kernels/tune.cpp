@@ -1,8 +1,11 @@
 #include "core/kernels/tune.hpp"
 
 #include "core/kernels/kernel_rate.hpp"
+#include "core/kernels/operations/attention.hpp"
+#include "core/kernels/operations/fused_linear.hpp"
+#include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
-#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,16 +38,10 @@ LibraryOptions with(LibraryOptions library, const TunedShape& shape, const Workg
     return library;
 }
 
-void pose(Trial& trial, const TunedShape& shape) {
-    if (is_attention(shape)) {
-        pose_attention_of(trial, shape);
-        return;
-    }
-    // Each of these counts has its own pipeline.
-    for (const uint32_t count : {1U, 3U, 11U}) {
-        const bool is_fused = shape.kernel != TunedKernel::linear;
-        (is_fused ? pose_fused_linear_of : pose_linear_of)(trial, shape, count);
-    }
+const Operation& operation_of(const TunedShape& shape) {
+    if (is_attention(shape))
+        return attention_operation;
+    return shape.kernel == TunedKernel::linear ? linear_operation : fused_linear_operation;
 }
 
 /// The problems whose times are added up.
@@ -100,13 +97,13 @@ Result<bool> check_candidate(vk::Device& device, const LibraryOptions& library, 
                              const WorkgroupSizes& sizes) {
     const TunedShape checked = checked_shape(shape);
     Library one(device, with(library, checked, sizes));
-    ETNA_TRY(Trial trial, Trial::create(one));
-    pose(trial, checked);
-    const Status started = trial.start();
+    ETNA_TRY(KernelRun run, KernelRun::create(one));
+    operation_of(checked).make_tuned_problem(run, checked);
+    const Status started = run.start();
     if (!started && started.error().kind == ErrorKind::unsupported)
         return false;
     ETNA_CHECK(started);
-    return trial.is_right();
+    return run.is_right();
 }
 
 Result<double> time_candidate(vk::Device& device, const LibraryOptions& library, const TunedShape& shape,

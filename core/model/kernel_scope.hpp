@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/gguf/file.hpp"
-#include "core/kernels/kernel_choices.hpp"
+#include "core/kernels/operation.hpp"
 
 namespace etna::model {
 

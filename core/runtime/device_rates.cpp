@@ -21,7 +21,7 @@ Result<double> measure_dispatch_us(kernels::Library& library) {
     const kernels::KernelProblem problem{
         .name = "dispatch",
         .bytes = kernels::float_bytes(3 * uint64_t{columns}),
-        .pose = [&](kernels::ProblemMemory& memory) -> kernels::RecordRepetition {
+        .prepare = [&](kernels::ProblemMemory& memory) -> kernels::RecordRepetition {
             const kernels::GateMultiply operation{
                 .gate = memory.rows(1, columns), .up = memory.rows(1, columns), .count = 1};
             return [&library, operation](vk::Recorder& recorder, uint32_t /*repetition*/) {

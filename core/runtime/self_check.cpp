@@ -2,6 +2,7 @@
 
 #include "core/base/build_id.hpp"
 #include "core/base/log.hpp"
+#include "core/kernels/kernel_choices.hpp"
 
 #include <chrono>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/kernels/kernel_choices.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/operation.hpp"
 #include "core/runtime/device_turns.hpp"
 #include "core/runtime/pipeline_cache.hpp"
 #include "core/vk/device.hpp"

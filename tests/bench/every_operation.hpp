@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/library.hpp"
+#include "core/kernels/operation.hpp"
 
 #include <functional>
 #include <string>
@@ -16,9 +16,12 @@ struct OperationCase {
     std::function<void(kernels::Library&, vk::Recorder&)> record;
 };
 
-/// Every operation in all forms that have a separate pipeline on the target. A new kernel needs a line
-/// in every_operation.cpp: shader_stats fails on a variant that nothing here asks for.
+/// Every operation in all forms that have a separate pipeline on the target: shader_stats fails on a variant
+/// that nothing here asks for. A new kernel needs its cases in operations/, and a row in every_operation.cpp.
 std::vector<OperationCase> every_operation(const kernels::PlanTarget& target);
+
+/// Whether every_operation() has a row for it.
+bool has_cases(const kernels::Operation& operation);
 
 /// The kernels that read codes of their inputs. Without them, a target runs those that read halves.
 inline kernels::VariantSet codes_kernels() {

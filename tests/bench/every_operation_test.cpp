@@ -1,3 +1,4 @@
+#include "core/kernels/operations.hpp"
 #include "tests/bench/every_operation.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
@@ -73,6 +74,13 @@ void record_all(vk::DeviceOptions options, kernels::LibraryOptions planned,
 
 } // namespace
 
+TEST_CASE("every operation of the list has cases") {
+    for (const kernels::Operation* operation : kernels::operations()) {
+        INFO(operation->name << " (it needs a row in tests/bench/every_operation.cpp)");
+        CHECK(bench::has_cases(*operation));
+    }
+}
+
 TEST_CASE("every shader variant that a device can run is asked for by an operation") {
     std::set<shaders::Variant> seen;
     record_all({}, {}, seen);
@@ -83,8 +91,7 @@ TEST_CASE("every shader variant that a device can run is asked for by an operati
     record_all({.mask_optional_features = true}, {}, seen);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);
-        INFO(shaders::code(variant).name
-             << " (a new kernel needs a line in tests/bench/every_operation.cpp)");
+        INFO(shaders::code(variant).name << " (its operation needs a case in tests/bench/operations)");
         CHECK(seen.contains(variant) == kernels::usable(variant, test::gpu().physical.profile).has_value());
     }
 }

@@ -1,7 +1,7 @@
 // shader_stats [DEVICE [FOLDER]]: compiles every kernel with the driver at hand and prints what its compiler
 // reports of each pipeline, one line of tab-separated values each, on stdout. Nothing is run: drivers without
 // hardware will do. Exit code 1, and a line on stderr, for each kernel that does not compile or spills, and
-// for each shader variant that nothing in every_operation.cpp asks for. Into FOLDER goes the machine code of
+// for each shader variant that nothing in operations/ asks for. Into FOLDER goes the machine code of
 // each pipeline, VARIANT-SPECIALIZATION.txt with dashes between the constants.
 #include "core/vk/instance.hpp"
 #include "tests/bench/every_operation.hpp"
@@ -150,7 +150,7 @@ void check_complete(Survey& survey) {
             fmt::print(stderr, "left out: {}\n", status.error().message);
         } else {
             survey.fail(
-                fmt::format("nothing was compiled of {}: does tests/bench/every_operation.cpp ask for it?",
+                fmt::format("nothing was compiled of {}: does a case in tests/bench/operations ask for it?",
                             shaders::code(variant).name));
         }
     }

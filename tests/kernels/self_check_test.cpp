@@ -1,3 +1,4 @@
+#include "core/kernels/kernel_choices.hpp"
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -50,5 +51,9 @@ struct StatisticalTopK {
     float deviations = 0;
 };
 void statistical_top_k(const Launcher& launcher, const StatisticalTopK& operation);
+
+extern const Operation altup_operation;
+extern const Operation match_rms_operation;
+extern const Operation statistical_top_k_operation;
 
 } // namespace etna::kernels

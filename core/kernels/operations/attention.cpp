@@ -219,42 +219,43 @@ TunedShape tuned_shape(const Attention& operation, TunedKernel kernel) {
             .kv_heads = operation.cache.kv_heads};
 }
 
-void record_general(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
+/// The kernels that split keys. `tuned`: the shape's kernel.
+template <class Arguments>
+void launch_splits(const Launcher& launcher, const Attention& operation, const SplitPlan& splits,
+                   shaders::Variant variant, std::initializer_list<uint32_t> specialization,
+                   TunedKernel tuned, const Arguments& arguments) {
     const Rows& rows = operation.rows;
+    const bool is_split = splits.kv_splits > 1;
+    const bool merges = is_split && splits.plan.kernel == AttentionKernel::decode;
+    launch(
+        launcher,
+        {.variant = variant,
+         .specialization = specialization,
+         .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
+         .reads = {rows.infos, operation.q.rows(rows.first, rows.count), operation.cache.keys,
+                   operation.cache.stored_values(), operation.tables.range,
+                   operation.sinks.value_or(vk::Range{})},
+         .writes = {operation.output.rows(rows.first, rows.count),
+                    operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
+                    is_split ? operation.partials : vk::Range{}, merges ? operation.counters : vk::Range{}},
+         .tuned = tuned_shape(operation, tuned)},
+        arguments);
+}
+
+void record_general(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     const LayerCache& cache = operation.cache;
-    launch(launcher,
-           {.variant = shaders::attention(),
-            .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
-                               static_cast<uint32_t>(cache.formats.keys),
-                               static_cast<uint32_t>(cache.values_format()), operation.sinks ? 1U : 0U,
-                               cache.value_dim()},
-            .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
-            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.stored_values(),
-                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
-            .writes = {operation.output.rows(rows.first, rows.count),
-                       splits.kv_splits > 1 ? operation.partials : vk::Range{}},
-            .tuned = tuned_shape(operation, TunedKernel::attention)},
-           arguments_of(operation, splits));
+    launch_splits(launcher, operation, splits, shaders::attention(),
+                  {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
+                   static_cast<uint32_t>(cache.formats.keys), static_cast<uint32_t>(cache.values_format()),
+                   operation.sinks ? 1U : 0U, cache.value_dim()},
+                  TunedKernel::attention, arguments_of(operation, splits));
 }
 
 void record_decode(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
-    const Rows& rows = operation.rows;
-    const LayerCache& cache = operation.cache;
-    const bool is_split = splits.kv_splits > 1;
-    launch(
-        launcher,
-        {.variant = shaders::attention_decode(),
-         .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
-                            operation.sinks ? 1U : 0U,
-                            operation.halves ? written_blocks(launcher.target()) : 0U},
-         .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
-         .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
-                   operation.tables.range, operation.sinks.value_or(vk::Range{})},
-         .writes = {operation.output.rows(rows.first, rows.count),
-                    operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
-                    is_split ? operation.partials : vk::Range{}, is_split ? operation.counters : vk::Range{}},
-         .tuned = tuned_shape(operation, TunedKernel::attention_decode)},
-        decode_arguments_of(operation, splits));
+    launch_splits(launcher, operation, splits, shaders::attention_decode(),
+                  {splits.plan.workgroup, operation.cache.head_dim, splits.plan.heads,
+                   operation.sinks ? 1U : 0U, operation.halves ? written_blocks(launcher.target()) : 0U},
+                  TunedKernel::attention_decode, decode_arguments_of(operation, splits));
 }
 
 void record_prompt(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {

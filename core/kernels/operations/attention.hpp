@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <algorithm>
@@ -89,5 +90,8 @@ bool attention_writes_halves(const PlanTarget& target, const AttentionShape& sha
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(const Launcher& launcher, const Attention& operation);
 void attention_merge(const Launcher& launcher, const Attention& operation);
+
+extern const Operation attention_operation;
+extern const Operation attention_merge_operation;
 
 } // namespace etna::kernels

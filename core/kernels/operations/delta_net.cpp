@@ -25,18 +25,6 @@ bool shape_fits(const Launcher& launcher, const DeltaShape& shape) {
                    "delta_net", "head size is 0 or too large");
 }
 
-/// The shader's indices are 32 bits.
-bool states_fit(const Launcher& launcher, const DeltaNet& operation) {
-    const DeltaStates& states = operation.states;
-    const uint64_t state_bytes = states.slots * delta_state_bytes(operation.shape);
-    const uint64_t pending_bytes = states.slots * delta_pending_bytes(operation.shape);
-    return require(launcher,
-                   states.slots > 0 && state_bytes / 4 <= UINT32_MAX && pending_bytes / 4 <= UINT32_MAX,
-                   "delta_net", "there are no states, or too many") &&
-           require(launcher, states.states.bytes >= state_bytes && states.pending.bytes >= pending_bytes,
-                   "delta_net", "states or pending rows are shorter than their shape");
-}
-
 bool gate_fits(const DeltaNet& operation, const DeltaGate& gate) {
     const uint32_t run = gate_run(operation);
     const uint32_t heads = operation.shape.value_heads;
@@ -50,10 +38,7 @@ bool rows_fit(const Launcher& launcher, const DeltaNet& operation) {
     const auto fits = [&](const Activations& rows, uint32_t columns) {
         return rows.columns == columns && rows.range.bytes >= uint64_t{sequences.rows} * rows.stride * 4;
     };
-    return require(launcher,
-                   sequences.count <= sequences_max &&
-                       sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
-                   "delta_net", "sequences are too many or short") &&
+    return sequences_fit(launcher, "delta_net", sequences) &&
            require(launcher,
                    fits(operation.qkv, operation.shape.qkv_columns()) &&
                        fits(operation.output, operation.shape.output_columns()),
@@ -103,7 +88,9 @@ uint64_t delta_pending_bytes(const DeltaShape& shape) {
 void delta_net(const Launcher& launcher, const DeltaNet& operation) {
     const DeltaShape& shape = operation.shape;
     const Sequences& sequences = operation.sequences;
-    if (sequences.count == 0 || !shape_fits(launcher, shape) || !states_fit(launcher, operation) ||
+    if (sequences.count == 0 || !shape_fits(launcher, shape) ||
+        !states_fit(launcher, "delta_net", operation.states, delta_state_bytes(shape),
+                    delta_pending_bytes(shape)) ||
         !rows_fit(launcher, operation))
         return;
     const auto rows = [&](const Activations& all) { return all.rows(0, sequences.rows); };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/sequences.hpp"
 
 #include <cstdint>
@@ -25,12 +26,9 @@ struct DeltaShape {
 };
 constexpr uint32_t delta_key_dim_max = 256;
 
-/// The states of a layer. Sizes of a slot: delta_state_bytes() and delta_pending_bytes().
-struct DeltaStates {
-    vk::Range states = {};  ///< f32 [slots][value_heads][value_dim][key_dim]
-    vk::Range pending = {}; ///< f32 [slots][2 halves][pending_rows_max][k | d / |k| | alpha of the heads]
-    uint32_t slots = 0;
-};
+/// A state is [value_heads][value_dim][key_dim], a pending row [k | d / |k| | alpha of the heads].
+using DeltaStates = RecurrentStates;
+/// Of a slot.
 uint64_t delta_state_bytes(const DeltaShape& shape);
 uint64_t delta_pending_bytes(const DeltaShape& shape);
 
@@ -62,5 +60,7 @@ struct DeltaNet {
     float length_epsilon = 1e-6F;
 };
 void delta_net(const Launcher& launcher, const DeltaNet& operation);
+
+extern const Operation delta_net_operation;
 
 } // namespace etna::kernels

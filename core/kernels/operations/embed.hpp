@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 namespace etna::kernels {
@@ -21,5 +22,7 @@ struct Embed {
 void embed(const Launcher& launcher, const Embed& operation);
 /// Whether a launch is embed's: it reads a few rows of its table.
 bool is_embed(shaders::Variant variant);
+
+extern const Operation embed_operation;
 
 } // namespace etna::kernels

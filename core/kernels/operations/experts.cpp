@@ -1,6 +1,7 @@
 #include "core/kernels/operations/experts.hpp"
 
 #include "core/base/bytes.hpp"
+#include "core/kernels/operations/stack_product.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/experts/arguments.h"
@@ -22,10 +23,8 @@ static_assert(sizeof(shaders::ExpertSumArguments) == 64);
 constexpr uint32_t tile_pairs_max = 8;
 /// Of matrices in tiles: more pairs need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_pairs_max = 4;
-constexpr uint32_t tiles_groups_each = 2;  ///< groups of 8 rows of one workgroup, tiles arrangement
-constexpr uint32_t router_rows_max = 4;    ///< of the batch, of one workgroup of expert_router
-constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
-constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
+constexpr uint32_t tiles_groups_each = 2; ///< groups of 8 rows of one workgroup, tiles arrangement
+constexpr uint32_t router_rows_max = 4;   ///< of the batch, of one workgroup of expert_router
 /// expert_down.comp divides by multiplying: n / d for n < c d is n ceil(2^24 / d) >> 24 if c d^2 < 2^24.
 constexpr uint32_t exact_quotients = 1U << 24U;
 
@@ -387,48 +386,16 @@ void expert_linear(const Launcher& launcher, const ExpertLinear& operation) {
     const ExpertGroups& groups = *operation.groups;
     const uint32_t pairs = choice.pairs();
     const bool by_row = operation.reads == ExpertInput::row;
-    const vk::Range input = operation.input.rows(0, by_row ? choice.rows : pairs);
-    const vk::Range output = operation.output.rows(0, pairs);
-    const shaders::ExpertLinearArguments arguments{
-        .weights = one.weights.address,
-        .quads = one.weights.address,
-        .scales = one.scales.address,
-        .x = input.address,
-        .y = output.address,
-        .groups = groups.range.address,
-        .rows = one.rows,
-        .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
-        .columns = padded_columns(one.columns),
-        .expert_count = choice.count,
-        .pairs = pairs,
-        .pairs_each = by_row ? choice.experts_per_token : 1,
-        .tiles = pairs,
-        .x_stride = operation.input.stride / 4,
-        .y_stride = operation.output.stride,
-        .unused = 0,
-    };
-    const uint32_t columns = groups.tile_pairs;
-    const uint32_t tiles = tiles_of(groups, choice);
-    const auto format = static_cast<shaders::Format>(one.layout.format);
-    const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
-                           uint32_t rows_each) {
-        launch(launcher,
-               {.variant = variant,
-                .specialization = specialization,
-                .groups = folded_groups(divide_up(one.rows, rows_each), tiles),
-                .reads = {one.weights, one.scales, input, groups.range},
-                .writes = {output}},
-               arguments);
-    };
-    if (one.layout.arrangement == Arrangement::lanes) {
-        start(shaders::expert_lanes(format), {weight_groups_each, columns, 0},
-              weight_groups_each * repack_rows);
-    } else {
-        const ReducePlan plan =
-            reduce_plan(launcher.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
-        start(shaders::expert_rows(format, plan.reduce),
-              {plan.workgroup, plan.one_subgroup, weight_rows_each, columns, 0}, weight_rows_each);
-    }
+    launch_stack_product(launcher, {.weights = operation.weights,
+                                    .input = operation.input.rows(0, by_row ? choice.rows : pairs),
+                                    .output = operation.output.rows(0, pairs),
+                                    .groups = groups.range,
+                                    .pairs = pairs,
+                                    .pairs_each = by_row ? choice.experts_per_token : 1,
+                                    .tile_pairs = groups.tile_pairs,
+                                    .tiles = tiles_of(groups, choice),
+                                    .input_stride = operation.input.stride,
+                                    .output_stride = operation.output.stride});
 }
 
 void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation) {

@@ -2,6 +2,7 @@
 
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/operation.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/vk/recorder.hpp"
 
@@ -165,5 +166,13 @@ struct ExpertSum {
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][width]
 };
 void expert_sum(const Launcher& launcher, const ExpertSum& operation);
+
+extern const Operation expert_route_operation;
+extern const Operation expert_router_operation;
+extern const Operation expert_group_operation;
+extern const Operation expert_linear_operation;
+extern const Operation expert_gate_up_operation;
+extern const Operation expert_down_operation;
+extern const Operation expert_sum_operation;
 
 } // namespace etna::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
@@ -49,5 +50,7 @@ uint64_t fused_counter_bytes(uint32_t rows, uint32_t columns);
 /// Whether fused_linear() can run, rightly, for a matrix: it is in tiles and in one part, and its rows are
 /// whole tiles of the next matrix.
 bool can_fuse(const PlanTarget& target, const Matrix& weight);
+
+extern const Operation fused_linear_operation;
 
 } // namespace etna::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -40,5 +41,7 @@ struct GateMultiply {
     bool halves = false; ///< also writes the halves of `gate`
 };
 void gate_multiply(const Launcher& launcher, const GateMultiply& operation);
+
+extern const Operation gate_multiply_operation;
 
 } // namespace etna::kernels

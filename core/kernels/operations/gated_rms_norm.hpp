@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -26,5 +27,7 @@ struct GatedRmsNorm {
     GatedNorm order = GatedNorm::norm_first;
 };
 void gated_rms_norm(const Launcher& launcher, const GatedRmsNorm& operation);
+
+extern const Operation gated_rms_norm_operation;
 
 } // namespace etna::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -13,5 +14,7 @@ struct Halve {
     uint32_t count = 0;
 };
 void halve(const Launcher& launcher, const Halve& operation);
+
+extern const Operation halve_operation;
 
 } // namespace etna::kernels

@@ -112,7 +112,7 @@ void launch_heads(const Launcher& launcher, const HeadsLinear& operation,
     const RotaryStore& heads = operation.heads;
     const LayerCache& cache = heads.cache;
     const auto [first, count] = std::pair(heads.rows.first, heads.rows.count);
-    const vk::Range angles = rotary_angles(heads);
+    const vk::Range angles = angles_of(heads.rows, heads.angles, heads.rotated);
     shaders::HeadsLinearArguments arguments = arguments_of(operation, angles);
     std::array<vk::Range, stacked_matrices_max> weights;
     std::array<vk::Range, stacked_matrices_max> biases;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 
@@ -33,5 +34,7 @@ uint64_t heads_counter_bytes(uint32_t rows, uint32_t q_heads, uint32_t kv_heads)
 /// Whether heads_linear() can run, rightly, for a matrix: it is in tiles and in one part, and its rows are
 /// heads of a multiple of 8 elements.
 bool can_fuse_heads(const PlanTarget& target, const Matrix& weight, uint32_t head_dim);
+
+extern const Operation heads_linear_operation;
 
 } // namespace etna::kernels

@@ -1,9 +1,8 @@
 #include "core/kernels/operations/heads_product.hpp"
 
 #include "core/base/bytes.hpp"
-#include "core/kernels/policy.hpp"
+#include "core/kernels/operations/stack_product.hpp"
 #include "core/kernels/record.hpp"
-#include "shaders/experts/arguments.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,8 +11,6 @@ namespace etna::kernels {
 namespace {
 
 constexpr uint32_t tile_rows_max = 8;    ///< of the batch, of one workgroup
-constexpr uint32_t head_rows_each = 2;   ///< of one workgroup, rows arrangement
-constexpr uint32_t head_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
 constexpr uint32_t groups_y_max = 65535; ///< every Vulkan device has at least these
 
 bool part_fits(const Launcher& launcher, const HeadParts& part, uint32_t heads, uint32_t columns,
@@ -42,51 +39,18 @@ bool fits(const Launcher& launcher, const HeadsProduct& operation) {
            part_fits(launcher, operation.output, heads, one.rows, end);
 }
 
-/// Rows [first, first + count), few enough for one dispatch.
+/// Rows [first, first + count), few enough for one dispatch. A workgroup has several rows of one head.
 void launch_rows(const Launcher& launcher, const HeadsProduct& operation, uint32_t first, uint32_t count) {
-    const Matrix& one = operation.weights.matrices;
     const uint32_t heads = operation.weights.count;
-    const vk::Range input = operation.input.rows.rows(first, count);
-    const vk::Range output = operation.output.rows.rows(first, count);
-    const shaders::ExpertLinearArguments arguments{
-        .weights = one.weights.address,
-        .quads = one.weights.address,
-        .scales = one.scales.address,
-        .x = input.address,
-        .y = output.address,
-        .groups = input.address, // never null: see sample.cpp
-        .rows = one.rows,
-        .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
-        .columns = one.columns,
-        .expert_count = heads,
-        .pairs = count * heads,
-        .pairs_each = 1,
-        .tiles = 0,
-        .x_stride = operation.input.head_dim / 4,
-        .y_stride = operation.output.head_dim,
-        .unused = 0,
-    };
     const uint32_t tile_rows = std::min(std::bit_ceil(count), tile_rows_max);
-    const auto format = static_cast<shaders::Format>(one.layout.format);
-    const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
-                           uint32_t rows_each) {
-        launch(launcher,
-               {.variant = variant,
-                .specialization = specialization,
-                .groups = folded_groups(divide_up(one.rows, rows_each), heads * divide_up(count, tile_rows)),
-                .reads = {one.weights, one.scales, input},
-                .writes = {output}},
-               arguments);
-    };
-    if (one.layout.arrangement == Arrangement::lanes) {
-        start(shaders::expert_lanes(format), {head_groups_each, tile_rows, 1},
-              head_groups_each * repack_rows);
-    } else {
-        const ReducePlan plan =
-            reduce_plan(launcher.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
-        start(shaders::expert_rows(format, plan.reduce),
-              {plan.workgroup, plan.one_subgroup, head_rows_each, tile_rows, 1}, head_rows_each);
-    }
+    launch_stack_product(launcher, {.weights = operation.weights,
+                                    .input = operation.input.rows.rows(first, count),
+                                    .output = operation.output.rows.rows(first, count),
+                                    .pairs = count * heads,
+                                    .tile_pairs = tile_rows,
+                                    .tiles = heads * divide_up(count, tile_rows),
+                                    .input_stride = operation.input.head_dim,
+                                    .output_stride = operation.output.head_dim});
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/operations/experts.hpp"
 
 #include <cstdint>
@@ -24,5 +25,7 @@ struct HeadsProduct {
     uint32_t count = 0; ///< rows of the step
 };
 void heads_product(const Launcher& launcher, const HeadsProduct& operation);
+
+extern const Operation heads_product_operation;
 
 } // namespace etna::kernels

@@ -13,7 +13,6 @@ namespace {
 bool fits(const Launcher& launcher, const LatentStore& operation) {
     constexpr std::string_view name = "latent_store";
     const LayerCache& cache = operation.cache;
-    const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
     return require(launcher,
                    cache.kv_heads == 1 && cache.latent_dim > 0 && operation.rotated % 2 == 0 &&
                        cache.head_dim == cache.latent_dim + operation.rotated &&
@@ -24,9 +23,8 @@ bool fits(const Launcher& launcher, const LatentStore& operation) {
                        operation.output.columns == operation.q_heads * cache.head_dim &&
                        operation.kv.columns == cache.head_dim,
                    name, "q, output or kv does not have the heads that are named") &&
-           require(launcher, cache_fits(cache), name, "cache is shorter than its shape") &&
            require(launcher, operation.norm.bytes >= uint64_t{cache.latent_dim} * 4, name, "norm is short") &&
-           require(launcher, operation.angles.bytes >= angles, name, "angles are short");
+           cache_and_angles_fit(launcher, name, cache, operation.rows, operation.angles, operation.rotated);
 }
 
 } // namespace
@@ -36,11 +34,10 @@ void latent_store(const Launcher& launcher, const LatentStore& operation) {
     const LayerCache& cache = operation.cache;
     if (rows.count == 0 || !fits(launcher, operation))
         return;
-    const uint64_t angle_bytes = uint64_t{operation.rotated} * 4;
     const vk::Range q = operation.q.rows(rows.first, rows.count);
     const vk::Range output = operation.output.rows(rows.first, rows.count);
     const vk::Range kv = operation.kv.rows(rows.first, rows.count);
-    const vk::Range angles = operation.angles.part(rows.first * angle_bytes, rows.count * angle_bytes);
+    const vk::Range angles = angles_of(rows, operation.angles, operation.rotated);
     const shaders::LatentStoreArguments arguments{
         .rows = rows.infos.address,
         .q = q.address,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/operation.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/rows.hpp"
 
@@ -27,5 +28,7 @@ struct LatentStore {
     float epsilon = 1e-5F;
 };
 void latent_store(const Launcher& launcher, const LatentStore& operation);
+
+extern const Operation latent_store_operation;
 
 } // namespace etna::kernels

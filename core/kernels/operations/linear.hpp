@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -7,9 +8,6 @@
 #include <span>
 
 namespace etna::kernels {
-
-/// Whether a kernel may round weights and inputs to f16, as matrix units require.
-enum class OperandPrecision : uint8_t { f16_allowed, f32 };
 
 /// A norm that the producer of a matrix's inputs has left pending (FusedLinear::next_norm): the inputs'
 /// halves represent x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
@@ -60,5 +58,7 @@ struct LinearStack {
     std::optional<PendingNorm> norm = std::nullopt;
 };
 void linear_stack(const Launcher& launcher, const LinearStack& operation);
+
+extern const Operation linear_operation;
 
 } // namespace etna::kernels

@@ -11,9 +11,6 @@ static_assert(sizeof(shaders::Mamba2Arguments) == 104);
 bool fits(const Launcher& launcher, const Mamba2& operation) {
     const Mamba2Shape& shape = operation.shape;
     const Sequences& sequences = operation.sequences;
-    const Mamba2States& states = operation.states;
-    const uint64_t state_bytes = states.slots * mamba2_state_bytes(shape);
-    const uint64_t pending_bytes = states.slots * mamba2_pending_bytes(shape);
     const uint64_t head_bytes = uint64_t{shape.heads} * 4;
     const auto check = [&](bool holds, std::string_view problem) {
         return require(launcher, holds, "mamba2", problem);
@@ -25,14 +22,9 @@ bool fits(const Launcher& launcher, const Mamba2& operation) {
                  "the number of heads is not a multiple of that of groups") &&
            check(shape.state_dim > 0 && shape.state_dim <= mamba2_state_dim_max && shape.head_dim > 0,
                  "head or state size is 0 or too large") &&
-           // The shader's indices are 32 bits.
-           check(states.slots > 0 && state_bytes / 4 <= UINT32_MAX && pending_bytes / 4 <= UINT32_MAX,
-                 "there are no states, or too many") &&
-           check(states.states.bytes >= state_bytes && states.pending.bytes >= pending_bytes,
-                 "states or pending rows are shorter than their shape") &&
-           check(sequences.count <= sequences_max &&
-                     sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
-                 "sequences are too many or short") &&
+           states_fit(launcher, "mamba2", operation.states, mamba2_state_bytes(shape),
+                      mamba2_pending_bytes(shape)) &&
+           sequences_fit(launcher, "mamba2", sequences) &&
            check(has_rows(operation.xbc, shape.xbc_columns()) && has_rows(operation.dt, shape.heads) &&
                      has_rows(operation.output, shape.output_columns()),
                  "xbc, dt or output does not match the heads or the batch") &&

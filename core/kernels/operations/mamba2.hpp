@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/sequences.hpp"
 
 #include <cstdint>
@@ -18,12 +19,9 @@ struct Mamba2Shape {
 };
 constexpr uint32_t mamba2_state_dim_max = 256;
 
-/// The states of a layer. Sizes of a slot: mamba2_state_bytes() and mamba2_pending_bytes().
-struct Mamba2States {
-    vk::Range states = {};  ///< f32 [slots][heads][head_dim][state_dim]
-    vk::Range pending = {}; ///< f32 [slots][2 halves][pending_rows_max][B | dt x | alpha of the heads]
-    uint32_t slots = 0;
-};
+/// A state is [heads][head_dim][state_dim], a pending row [B | dt x | alpha of the heads].
+using Mamba2States = RecurrentStates;
+/// Of a slot.
 uint64_t mamba2_state_bytes(const Mamba2Shape& shape);
 uint64_t mamba2_pending_bytes(const Mamba2Shape& shape);
 
@@ -44,5 +42,7 @@ struct Mamba2 {
     Activations output = {}; ///< [rows, output_columns()]
 };
 void mamba2(const Launcher& launcher, const Mamba2& operation);
+
+extern const Operation mamba2_operation;
 
 } // namespace etna::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -40,5 +41,7 @@ struct RmsNorm {
     bool replaces_input = false; ///< y[i] is stored in x[r(i)] too; without indices
 };
 void rms_norm(const Launcher& launcher, const RmsNorm& operation);
+
+extern const Operation rms_norm_operation;
 
 } // namespace etna::kernels

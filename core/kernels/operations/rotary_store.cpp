@@ -10,7 +10,6 @@ static_assert(sizeof(shaders::RotaryStoreArguments) == 120);
 
 bool rotary_fits(const Launcher& launcher, const RotaryStore& operation) {
     const LayerCache& cache = operation.cache;
-    const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
     return require(launcher, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
                    "rotary_store", "head size is odd or too large") &&
            require(launcher, operation.rotated % 2 == 0 && operation.rotated <= cache.head_dim,
@@ -21,13 +20,20 @@ bool rotary_fits(const Launcher& launcher, const RotaryStore& operation) {
                                               operation.v.columns == operation.k.columns &&
                                               operation.k.stride == operation.v.stride)),
                    "rotary_store", "q, k, v do not have the heads that are named") &&
-           require(launcher, cache_fits(cache), "rotary_store", "cache is shorter than its shape") &&
-           require(launcher, operation.angles.bytes >= angles, "rotary_store", "angles are short");
+           cache_and_angles_fit(launcher, "rotary_store", cache, operation.rows, operation.angles,
+                                operation.rotated);
 }
 
-vk::Range rotary_angles(const RotaryStore& operation) {
-    const uint64_t row_bytes = uint64_t{operation.rotated} * 4;
-    return operation.angles.part(operation.rows.first * row_bytes, operation.rows.count * row_bytes);
+bool cache_and_angles_fit(const Launcher& launcher, std::string_view operation, const LayerCache& cache,
+                          const Rows& rows, vk::Range angles, uint32_t rotated) {
+    const uint64_t bytes = uint64_t{rows.first + rows.count} * rotated * 4;
+    return require(launcher, cache_fits(cache), operation, "cache is shorter than its shape") &&
+           require(launcher, angles.bytes >= bytes, operation, "angles are short");
+}
+
+vk::Range angles_of(const Rows& rows, vk::Range angles, uint32_t rotated) {
+    const uint64_t row_bytes = uint64_t{rotated} * 4;
+    return angles.part(rows.first * row_bytes, rows.count * row_bytes);
 }
 
 void rotary_store(const Launcher& launcher, const RotaryStore& operation) {
@@ -39,7 +45,7 @@ void rotary_store(const Launcher& launcher, const RotaryStore& operation) {
     const bool stores = operation.stores;
     const vk::Range k = stores ? operation.k.rows(rows.first, rows.count) : vk::Range{};
     const vk::Range v = stores ? operation.v.rows(rows.first, rows.count) : vk::Range{};
-    const vk::Range angles = rotary_angles(operation);
+    const vk::Range angles = angles_of(rows, operation.angles, operation.rotated);
     const vk::Range q_norm = operation.q_norm.value_or(vk::Range{});
     const vk::Range k_norm = operation.k_norm.value_or(vk::Range{});
     const shaders::RotaryStoreArguments arguments{

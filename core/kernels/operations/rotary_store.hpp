@@ -1,10 +1,12 @@
 #pragma once
 
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace etna::kernels {
 
@@ -41,8 +43,14 @@ struct RotaryStore {
 };
 /// Fails the recorder, and returns false, if the operation's shapes and ranges do not fit together.
 bool rotary_fits(const Launcher& launcher, const RotaryStore& operation);
-/// The angles of the operation's rows.
-vk::Range rotary_angles(const RotaryStore& operation);
+/// Fails the launcher, and returns false, if the cache is shorter than its shape, or the angles than the
+/// rows.
+bool cache_and_angles_fit(const Launcher& launcher, std::string_view operation, const LayerCache& cache,
+                          const Rows& rows, vk::Range angles, uint32_t rotated);
+/// The angles of rows, of those of the batch.
+vk::Range angles_of(const Rows& rows, vk::Range angles, uint32_t rotated);
 void rotary_store(const Launcher& launcher, const RotaryStore& operation);
+
+extern const Operation rotary_store_operation;
 
 } // namespace etna::kernels

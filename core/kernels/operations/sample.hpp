@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -54,5 +55,8 @@ struct Sample {
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
 void sample_partial(const Launcher& launcher, const Sample& operation);
 void sample_finish(const Launcher& launcher, const Sample& operation);
+
+extern const Operation sample_partial_operation;
+extern const Operation sample_finish_operation;
 
 } // namespace etna::kernels

@@ -27,9 +27,7 @@ bool fits(const Launcher& launcher, const ShortConvolution& operation) {
     };
     return check(operation.width > 0 && operation.width <= convolution_width_max,
                  "width is 0 or too large") &&
-           check(sequences.count <= sequences_max &&
-                     sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
-                 "sequences are too many or short") &&
+           sequences_fit(launcher, "short_convolution", sequences) &&
            check(input.columns == parts * channels, "input and output do not match in width") &&
            check(input.range.bytes >= uint64_t{sequences.rows} * input.stride * 4 &&
                      output.range.bytes >= uint64_t{sequences.rows} * output.stride * 4,

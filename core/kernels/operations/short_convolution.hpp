@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/sequences.hpp"
 
 #include <cstdint>
@@ -40,5 +41,7 @@ struct ShortConvolution {
     ConvolutionKind kind = ConvolutionKind::silu;
 };
 void short_convolution(const Launcher& launcher, const ShortConvolution& operation);
+
+extern const Operation short_convolution_operation;
 
 } // namespace etna::kernels

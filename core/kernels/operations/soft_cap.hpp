@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
@@ -15,5 +16,7 @@ struct SoftCap {
     float scale = 1;
 };
 void soft_cap(const Launcher& launcher, const SoftCap& operation);
+
+extern const Operation soft_cap_operation;
 
 } // namespace etna::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/operation.hpp"
 #include "core/kernels/rows.hpp"
 
 #include <cstddef>
@@ -18,5 +19,7 @@ struct Suppress {
     std::span<const uint32_t> ids; ///< below the vocabulary; at most suppress_ids_max
 };
 void suppress(const Launcher& launcher, const Suppress& operation);
+
+extern const Operation suppress_operation;
 
 } // namespace etna::kernels

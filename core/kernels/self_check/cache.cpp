@@ -32,7 +32,7 @@ uint16_t random_half(Noise& noise, uint32_t sign_mask, uint32_t exponent) {
 }
 
 /// Stores a number in (-2, 2).
-void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, TrialCache::ElementOffset at) {
+void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, RunCache::ElementOffset at) {
     switch (format) {
     case CacheFormat::f32:
         store(bytes, at.element, 2 * noise.number());
@@ -46,12 +46,12 @@ void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, Tr
     }
 }
 
-void put_zero(CacheFormat format, std::span<std::byte> bytes, TrialCache::ElementOffset at) {
+void put_zero(CacheFormat format, std::span<std::byte> bytes, RunCache::ElementOffset at) {
     const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
     std::ranges::fill(bytes.subspan(at.element, element_bytes), std::byte{0});
 }
 
-double number_at(CacheFormat format, ByteView bytes, TrialCache::ElementOffset at) {
+double number_at(CacheFormat format, ByteView bytes, RunCache::ElementOffset at) {
     if (format == CacheFormat::f32)
         return load<float>(bytes, at.element);
     if (format == CacheFormat::f16)
@@ -73,28 +73,28 @@ double storing_error(CacheFormat format, const std::vector<Bounded>& head, std::
 }
 
 /// The cache without its memory.
-TrialCache shaped(const CacheShape& shape) {
-    TrialCache cache;
+RunCache shaped(const CacheShape& shape) {
+    RunCache cache;
     const uint32_t used = divide_up(shape.positions, page_tokens);
     cache.device = {.formats = {shape.format, shape.format},
                     .kv_heads = shape.kv_heads,
                     .head_dim = shape.head_dim,
                     .pages = used + 1};
     cache.head_stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
-    cache.table.assign(TrialCache::table_start, used); // a page that is not the sequence's
+    cache.table.assign(RunCache::table_start, used); // a page that is not the sequence's
     for (uint32_t page = used; page > 0; --page)
         cache.pages.push_back(page - 1);
     cache.table.insert(cache.table.end(), cache.pages.begin(), cache.pages.end());
     return cache;
 }
 
-uint64_t bytes_of(const CacheShape& shape, const TrialCache& cache) {
+uint64_t bytes_of(const CacheShape& shape, const RunCache& cache) {
     return layer_cache_bytes(shape.format, cache.device.pages, shape.kv_heads, shape.head_dim);
 }
 
 } // namespace
 
-TrialCache::ElementOffset TrialCache::offset_of(uint32_t position, uint32_t kv_head, uint32_t dim) const {
+RunCache::ElementOffset RunCache::offset_of(uint32_t position, uint32_t kv_head, uint32_t dim) const {
     const CacheFormat format = device.formats.keys;
     const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
     const uint64_t piece = uint64_t{pages[position / page_tokens]} * device.kv_heads + kv_head;
@@ -106,16 +106,16 @@ TrialCache::ElementOffset TrialCache::offset_of(uint32_t position, uint32_t kv_h
                      uint64_t{2} * (dim / block_elements)};
 }
 
-TrialCache put_cache(Trial& trial, const CacheShape& shape) {
-    TrialCache cache = shaped(shape);
+RunCache put_cache(KernelRun& run, const CacheShape& shape) {
+    RunCache cache = shaped(shape);
     const std::vector<std::byte> unwritten(bytes_of(shape, cache), std::byte{0xFF}); // NaN
-    cache.device.keys = trial.put(unwritten);
-    cache.device.values = trial.put(unwritten);
+    cache.device.keys = run.put(unwritten);
+    cache.device.values = run.put(unwritten);
     return cache;
 }
 
-TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content) {
-    TrialCache cache = shaped(shape);
+RunCache put_noise_cache(KernelRun& run, Noise& noise, const CacheShape& shape, CacheContent& content) {
+    RunCache cache = shaped(shape);
     const auto fill = [&](std::vector<double>& numbers) {
         constexpr std::byte unwritten{0x7E}; // NaN in f16: no kernel may use a position that is not the row's
         std::vector<std::byte> bytes(bytes_of(shape, cache), unwritten);
@@ -123,7 +123,7 @@ TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, 
         for (uint32_t position = 0; position < shape.positions; ++position) {
             for (uint32_t head = 0; head < shape.kv_heads; ++head) {
                 for (uint32_t d = 0; d < shape.head_dim; ++d) {
-                    const TrialCache::ElementOffset at = cache.offset_of(position, head, d);
+                    const RunCache::ElementOffset at = cache.offset_of(position, head, d);
                     if (shape.format == CacheFormat::q8_0 && d % block_elements == 0)
                         store(std::span(bytes), at.scale, random_half(noise, 0, 5)); // from 2^-10 to 2^-6
                     put_number(shape.format, noise, bytes, at);
@@ -133,16 +133,16 @@ TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, 
                     put_zero(shape.format, bytes, cache.offset_of(position, head, d));
             }
         }
-        return trial.put(bytes);
+        return run.put(bytes);
     };
     cache.device.keys = fill(content.keys);
     cache.device.values = fill(content.values);
     return cache;
 }
 
-void expect_position(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t position,
+void expect_position(KernelRun& run, const RunCache& cache, vk::Range keys_or_values, uint32_t position,
                      uint32_t kv_head, const std::vector<Bounded>& expected) {
-    trial.expect(keys_or_values, [=](ByteView content) {
+    run.expect(keys_or_values, [=](ByteView content) {
         const CacheFormat format = cache.device.formats.keys;
         for (uint32_t d = 0; d < expected.size(); ++d) {
             const double stored = number_at(format, content, cache.offset_of(position, kv_head, d));

@@ -1,16 +1,16 @@
 #pragma once
 
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/trial.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace etna::kernels {
 
-/// A layer's cache in a trial's memory, with the pages of one sequence in descending order.
-struct TrialCache {
+/// A layer's cache in a run's memory, with the pages of one sequence in descending order.
+struct RunCache {
     LayerCache device;
     uint32_t head_stride = 0; ///< elements of a position
     std::vector<uint32_t> pages;
@@ -40,12 +40,12 @@ struct CacheContent {
 };
 
 /// An unwritten cache.
-TrialCache put_cache(Trial& trial, const CacheShape& shape);
+RunCache put_cache(KernelRun& run, const CacheShape& shape);
 /// A cache of noise in (-2, 2), and its numbers.
-TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content);
+RunCache put_noise_cache(KernelRun& run, Noise& noise, const CacheShape& shape, CacheContent& content);
 
 /// Expects numbers at a position of keys or values, within the format's precision.
-void expect_position(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t position,
+void expect_position(KernelRun& run, const RunCache& cache, vk::Range keys_or_values, uint32_t position,
                      uint32_t kv_head, const std::vector<Bounded>& expected);
 
 } // namespace etna::kernels

@@ -2,10 +2,7 @@
 
 #include "core/base/half.hpp"
 #include "core/kernels/layout.hpp"
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/policy.hpp"
-#include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -178,9 +175,9 @@ bool codes_represent(const uint32_t* words, std::span<const Bounded> expected) {
 
 } // namespace
 
-void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected) {
-    const bool with_codes = written_blocks(trial.library().target()) == 2;
-    trial.expect(range, [with_codes, expected = std::move(expected)](ByteView content) {
+void expect_blocks(KernelRun& run, vk::Range range, std::vector<Bounded> expected) {
+    const bool with_codes = written_blocks(run.library().target()) == 2;
+    run.expect(range, [with_codes, expected = std::move(expected)](ByteView content) {
         const auto* words = reinterpret_cast<const uint32_t*>(content.data());
         for (std::size_t block = 0; block < expected.size() / tile_columns; ++block) {
             const auto numbers = std::span(expected).subspan(block * tile_columns, tile_columns);
@@ -222,39 +219,21 @@ std::vector<uint32_t> halves_of(std::span<const float> rows) {
     return words;
 }
 
-void pose_halve(Trial& trial, const KernelUse&) {
-    constexpr uint32_t rows = 3;
-    constexpr uint32_t columns = 2 * tile_columns;
-    Noise noise(11);
-    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
-    x[0] = 3e20F;                                              // the others of its block round to zero
-    std::fill_n(x.begin() + tile_columns, tile_columns, 0.0F); // a block without any magnitude
-    std::for_each(x.end() - 40, x.end(), [](float& one) { one *= 0x1p-18F; }); // some subnormal halves
-    Activations input = trial.put_rows(x, rows, columns);
-    input.halves = trial.put(std::vector<uint32_t>(halves_of(x).size(), 0xCDCDCDCD));
-    halve({trial.library(), trial.recorder()}, {.rows = input, .count = rows});
-    trial.expect(input.halves, [expected = halves_of(x)](ByteView content) {
-        const auto* words = reinterpret_cast<const uint32_t*>(content.data());
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-            const std::size_t word = i % quarter_words;
-            const bool is_sum = word >= sums_word && word < code_sums_word;
-            if (word == 0 || (word >= halves_word && word < codes_word)) {
-                if (words[i] != expected[i])
-                    return false;
-            } else if (is_sum) { // the order of additions is the kernel's
-                const float difference = std::bit_cast<float>(words[i]) - std::bit_cast<float>(expected[i]);
-                const double largest = word < nibble_sums_word ? 2 : 2048; // of a term
-                if (!(std::abs(difference) <= largest * summed * summed * rounding))
-                    return false;
-            }
+bool halves_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const std::size_t word = i % quarter_words;
+        const bool is_sum = word >= sums_word && word < code_sums_word;
+        if (word == 0 || (word >= halves_word && word < codes_word)) {
+            if (words[i] != expected[i])
+                return false;
+        } else if (is_sum) { // the order of additions is the kernel's
+            const float difference = std::bit_cast<float>(words[i]) - std::bit_cast<float>(expected[i]);
+            const double largest = word < nibble_sums_word ? 2 : 2048; // of a term
+            if (!(std::abs(difference) <= largest * summed * summed * rounding))
+                return false;
         }
-        return true;
-    }); // the codes: expect_blocks() below
-    std::vector<Bounded> exact;
-    exact.reserve(x.size());
-    for (const float one : x)
-        exact.push_back({one, 0});
-    expect_blocks(trial, input.halves, exact);
+    }
+    return true;
 }
 
 } // namespace etna::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/self_check/trial.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <cstdint>
 #include <span>
@@ -12,12 +12,16 @@ namespace etna::kernels {
 /// and codes (shaders/include/halves.glsl), in words. Sums are added in order.
 std::vector<uint32_t> halves_of(std::span<const float> rows);
 
+/// Whether blocks have the expected halves, bit by bit, and sums of them that differ in the order of
+/// additions only. expect_blocks() compares the codes.
+bool halves_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected);
+
 /// The numbers that the codes of blocks represent, of 1 byte or with fine codes of 2, [blocks][tile_columns].
 std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes);
 
 /// Expects blocks of halves in `range` that represent these numbers, rounded to f16 within their block, and
 /// codes that represent the numbers if the target's kernels write them.
-void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected);
+void expect_blocks(KernelRun& run, vk::Range range, std::vector<Bounded> expected);
 
 /// binary16 of |x| <= 65504, to the nearest, ties to even.
 uint16_t float_to_half(float x);

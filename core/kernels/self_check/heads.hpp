@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/kernels/operations/rotary_store.hpp"
-#include "core/kernels/self_check/trial.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <cstdint>
 #include <span>

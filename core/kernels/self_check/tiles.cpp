@@ -20,8 +20,8 @@ double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const fl
     return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
 }
 
-uint32_t code_bytes_of(Trial& trial, bool reads_codes) {
-    return reads_codes ? code_bytes_at(trial.library().target().precision) : 0;
+uint32_t code_bytes_of(KernelRun& run, bool reads_codes) {
+    return reads_codes ? code_bytes_at(run.library().target().precision) : 0;
 }
 
 Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
@@ -45,7 +45,7 @@ Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_
     return {factor * sum.value, factor * (sum.tolerance + factor_error * std::abs(sum.value))};
 }
 
-PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns) {
+PendingInput put_pending_input(KernelRun& run, Noise& noise, uint32_t rows, uint32_t columns) {
     constexpr float epsilon = 1e-3F;
     PendingInput input;
     std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
@@ -61,9 +61,9 @@ PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32
         }
         input.factors.push_back(1 / std::sqrt(sum / columns + epsilon));
     }
-    input.rows = trial.put_rows(x, rows, columns);
-    input.rows.halves = trial.put(halves_of(x));
-    input.norm = {.squares = trial.put(squares), .epsilon = epsilon};
+    input.rows = run.put_rows(x, rows, columns);
+    input.rows.halves = run.put(halves_of(x));
+    input.norm = {.squares = run.put(squares), .epsilon = epsilon};
     input.scaled = std::move(x);
     return input;
 }

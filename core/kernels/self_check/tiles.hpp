@@ -14,7 +14,7 @@ namespace etna::kernels {
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
 /// Bytes of the codes that a kernel reads, or 0.
-uint32_t code_bytes_of(Trial& trial, bool reads_codes);
+uint32_t code_bytes_of(KernelRun& run, bool reads_codes);
 
 /// Multiplies a row of a tiled matrix by x, of which a kernel reads halves, or codes of `code_bytes` bytes.
 Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
@@ -31,6 +31,6 @@ struct PendingInput {
     [[nodiscard]] Bounded product(const NoiseMatrices& weight, uint64_t row, uint32_t c,
                                   uint32_t code_bytes) const;
 };
-PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns);
+PendingInput put_pending_input(KernelRun& run, Noise& noise, uint32_t rows, uint32_t columns);
 
 } // namespace etna::kernels

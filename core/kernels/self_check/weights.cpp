@@ -83,7 +83,7 @@ std::vector<std::byte> random_rows(Noise& noise, Format format, uint32_t rows, u
 
 } // namespace
 
-NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape) {
+NoiseMatrices put_weights(KernelRun& run, Noise& noise, const NoiseShape& shape) {
     const PackedBytes packed = packed_bytes(shape.layout, shape.rows, shape.columns);
     std::vector<std::byte> weights(packed.weights * shape.count);
     std::vector<std::byte> scales(packed.scales * shape.count);
@@ -103,7 +103,7 @@ NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape) {
                                   .weights = own_weights,
                                   .scales = own_scales});
             !done)
-            trial.fail(std::move(done).error());
+            run.fail(std::move(done).error());
         const PackedMatrix matrix(shape.layout, shape.columns, own_weights, own_scales);
         for (uint32_t row = 0; row < shape.rows; ++row) {
             for (uint32_t column = 0; column < shape.columns; ++column) {
@@ -113,9 +113,9 @@ NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape) {
             }
         }
     }
-    made.device.weights = trial.put(weights);
+    made.device.weights = run.put(weights);
     if (!scales.empty())
-        made.device.scales = trial.put(scales);
+        made.device.scales = run.put(scales);
     return made;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/trial.hpp"
 
 #include <cstdint>
 #include <span>
@@ -23,9 +23,9 @@ struct NoiseShape {
     uint32_t count = 1;
 };
 
-/// Generates random blocks in file format with typical scales and repacks them into the trial's memory; the
+/// Generates random blocks in file format with typical scales and repacks them into the run's memory; the
 /// values are read from the packed data, so that they hold even if repacking is wrong.
-NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape);
+NoiseMatrices put_weights(KernelRun& run, Noise& noise, const NoiseShape& shape);
 
 /// The next larger number of columns that the format supports, odd if possible.
 uint32_t odd_columns(Format format, uint32_t columns);

@@ -24,10 +24,10 @@ constexpr double rounding = 0x1p-24;
 
 /// Runs one kernel on problems with known answers: memory, recording and expected results. The first error
 /// sticks until start() returns it. Belongs to one thread.
-class Trial {
+class KernelRun {
 public:
     /// `library` is borrowed. Errors: out_of_memory, device_lost.
-    static Result<Trial> create(Library& library);
+    static Result<KernelRun> create(Library& library);
 
     /// Fill value of put_unset().
     static constexpr float unset = -987654.25F;
@@ -68,7 +68,7 @@ private:
         std::function<bool(ByteView)> holds;
     };
 
-    Trial(Library& library, vk::Recorder recorder) : library_(&library), recorder_(std::move(recorder)) {}
+    KernelRun(Library& library, vk::Recorder recorder) : library_(&library), recorder_(std::move(recorder)) {}
     [[nodiscard]] ByteView content(vk::Range range) const;
 
     Library* library_;

@@ -1,8 +1,8 @@
 #include "core/kernels/operations/rotary_store.hpp"
-
+#include "core/kernels/operations/uses.hpp"
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/heads.hpp"
-#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <cmath>
 #include <span>
@@ -34,16 +34,16 @@ std::vector<Bounded> exactly(std::span<const float> head) {
     return result;
 }
 
-void pose(Trial& trial, const RotaryShape& shape) {
+void make_problem(KernelRun& run, const RotaryShape& shape) {
     Noise noise(9);
     const uint32_t width = q_heads * shape.head_dim;
     const uint32_t kv_width = kv_heads * shape.head_dim;
-    const TrialCache cache = put_cache(trial, {shape.cache, kv_heads, shape.head_dim, 45});
+    const RunCache cache = put_cache(run, {shape.cache, kv_heads, shape.head_dim, 45});
     const std::vector<uint32_t> positions{0, 33, 44};
     std::vector<RowInfo> infos;
     std::vector<float> angles;
     for (const uint32_t position : positions) {
-        infos.push_back({.position = position, .table = TrialCache::table_start});
+        infos.push_back({.position = position, .table = RunCache::table_start});
         for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
             const double angle = 3 * noise.number();
             angles.push_back(static_cast<float>(std::cos(angle)));
@@ -55,14 +55,14 @@ void pose(Trial& trial, const RotaryShape& shape) {
     const std::vector<float> v = noise.numbers(uint64_t{rotary_rows} * kv_width);
     const std::vector<float> q_norm = noise.numbers(shape.head_dim);
     const std::vector<float> k_norm = noise.numbers(shape.head_dim);
-    const Activations queries = trial.put_rows(q, rotary_rows, width);
-    RotaryStore operation{.rows = {.infos = trial.put(infos), .first = 0, .count = rotary_rows},
+    const Activations queries = run.put_rows(q, rotary_rows, width);
+    RotaryStore operation{.rows = {.infos = run.put(infos), .first = 0, .count = rotary_rows},
                           .q = queries,
-                          .k = trial.put_rows(k, rotary_rows, kv_width),
-                          .v = trial.put_rows(v, rotary_rows, kv_width),
-                          .angles = trial.put(angles),
+                          .k = run.put_rows(k, rotary_rows, kv_width),
+                          .v = run.put_rows(v, rotary_rows, kv_width),
+                          .angles = run.put(angles),
                           .cache = cache.device,
-                          .tables = {trial.put(cache.table)},
+                          .tables = {run.put(cache.table)},
                           .q_heads = q_heads,
                           .rotated = shape.rotated,
                           .pairs = shape.pairs,
@@ -70,10 +70,10 @@ void pose(Trial& trial, const RotaryShape& shape) {
                           .temperature_scale = shape.temperature_scale,
                           .temperature_tokens = temperature_tokens};
     if (shape.norms) {
-        operation.q_norm = trial.put(q_norm);
-        operation.k_norm = trial.put(k_norm);
+        operation.q_norm = run.put(q_norm);
+        operation.k_norm = run.put(k_norm);
     }
-    rotary_store({trial.library(), trial.recorder()}, operation);
+    rotary_store({run.library(), run.recorder()}, operation);
 
     const TurnedHead how{.rotated = shape.rotated,
                          .pairs = shape.pairs,
@@ -93,22 +93,31 @@ void pose(Trial& trial, const RotaryShape& shape) {
                 expected.push_back(warmed(how, one, positions[row]));
         }
         for (uint32_t head = 0; head < kv_heads; ++head) {
-            expect_position(trial, cache, cache.device.keys, positions[row], head,
+            expect_position(run, cache, cache.device.keys, positions[row], head,
                             turned(how, exactly(head_of(k, row, kv_heads, head)), k_norm, own_angles));
-            expect_position(trial, cache, cache.device.values, positions[row], head,
+            expect_position(run, cache, cache.device.values, positions[row], head,
                             exactly(head_of(v, row, kv_heads, head)));
         }
     }
-    trial.expect_rows(queries, 0, expected);
+    run.expect_rows(queries, 0, expected);
+}
+
+void make_rotary_store_problem(KernelRun& run, const KernelUse&) {
+    make_problem(run, {CacheFormat::f16, 18, 12, RotaryPairs::halves, true});
+    make_problem(run, {CacheFormat::f32, 18, 18, RotaryPairs::adjacent, false});
+    make_problem(run, {CacheFormat::f32, 18, 0, RotaryPairs::halves, false, 0.3F}); // no rotation
+    make_problem(run, {CacheFormat::q8_0, 42, 18, RotaryPairs::halves, false}); // a block and a part of one
 }
 
 } // namespace
 
-void pose_rotary_store(Trial& trial, const KernelUse&) {
-    pose(trial, {CacheFormat::f16, 18, 12, RotaryPairs::halves, true});
-    pose(trial, {CacheFormat::f32, 18, 18, RotaryPairs::adjacent, false});
-    pose(trial, {CacheFormat::f32, 18, 0, RotaryPairs::halves, false, 0.3F}); // no rotation
-    pose(trial, {CacheFormat::q8_0, 42, 18, RotaryPairs::halves, false});     // a block and a part of one
-}
+const Operation rotary_store_operation{
+    .name = "rotary_store",
+    .uses =
+        [](const PlanTarget& target, const KernelScope&) {
+            return one_use(rotary_store_operation, reduced(target, shaders::rotary_store));
+        },
+    .make_problem = make_rotary_store_problem,
+};
 
 } // namespace etna::kernels

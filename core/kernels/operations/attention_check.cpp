@@ -1,9 +1,9 @@
 #include "core/kernels/operations/attention.hpp"
-
+#include "core/kernels/operations/uses.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/halves.hpp"
-#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -107,7 +107,7 @@ struct KeyRange {
 /// Cache and queries of rows.
 struct Setup {
     CacheContent content;
-    TrialCache cache;
+    RunCache cache;
     std::vector<float> q;
     std::vector<KeyRange> keys; ///< [rows]
     std::vector<float> sinks;   ///< [q_heads]; empty: none
@@ -130,7 +130,7 @@ struct Setup {
 };
 
 /// Keys and values of `heads` are in the format of its keys.
-Setup set_up(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, bool with_sinks) {
+Setup set_up(KernelRun& run, const AttentionShape& heads, std::vector<KeyRange> keys, bool with_sinks) {
     Noise noise(10);
     const uint32_t columns = heads.q_heads * heads.head_dim;
     Setup setup;
@@ -143,21 +143,21 @@ Setup set_up(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> ke
         infos.push_back({.position = range.end - 1,
                          .attend_begin = range.begin,
                          .attend_end = range.end,
-                         .table = TrialCache::table_start});
+                         .table = RunCache::table_start});
     }
     setup.cache = put_noise_cache(
-        trial, noise, {heads.formats.keys, heads.kv_heads, heads.head_dim, attend_max.end}, setup.content);
+        run, noise, {heads.formats.keys, heads.kv_heads, heads.head_dim, attend_max.end}, setup.content);
     if (heads.latent_dim > 0) {
         setup.cache.device.latent_dim = heads.latent_dim;
         setup.cache.device.values = {};
         setup.content.values = setup.content.keys;
     }
     setup.q = noise.numbers(uint64_t{rows} * columns);
-    setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
-                       .q = trial.put_rows(setup.q, rows, columns),
-                       .output = trial.put_unset(rows, heads.q_heads * heads.value_dim()),
+    setup.operation = {.rows = {.infos = run.put(infos), .first = 0, .count = rows},
+                       .q = run.put_rows(setup.q, rows, columns),
+                       .output = run.put_unset(rows, heads.q_heads * heads.value_dim()),
                        .cache = setup.cache.device,
-                       .tables = {trial.put(setup.cache.table)},
+                       .tables = {run.put(setup.cache.table)},
                        .q_heads = heads.q_heads,
                        .scale = 0.3F,
                        .attend_max = attend_max};
@@ -166,7 +166,7 @@ Setup set_up(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> ke
         setup.sinks = noise.numbers(heads.q_heads);
         for (float& sink : setup.sinks)
             sink *= 8;
-        setup.operation.sinks = trial.put(setup.sinks);
+        setup.operation.sinks = run.put(setup.sinks);
     }
     return setup;
 }
@@ -178,7 +178,7 @@ AttentionShape odd_heads_in(CacheFormat format) {
 }
 
 /// Expects the attention of all rows and heads.
-void expect_output(Trial& trial, const Setup& setup) {
+void expect_output(KernelRun& run, const Setup& setup) {
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < setup.keys.size(); ++row) {
         for (uint32_t head = 0; head < setup.operation.q_heads; ++head) {
@@ -188,45 +188,45 @@ void expect_output(Trial& trial, const Setup& setup) {
                 expected.push_back({mean, 2 * exact.weight_error * 2});
         }
     }
-    trial.expect_rows(setup.operation.output, 0, expected);
+    run.expect_rows(setup.operation.output, 0, expected);
     if (setup.operation.halves)
-        expect_blocks(trial, setup.operation.output.halves, expected);
+        expect_blocks(run, setup.operation.output.halves, expected);
 }
 
 /// Rows whose keys lie in one KV split.
-void pose_whole(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, float softcap,
-                bool with_sinks) {
-    Setup setup = set_up(trial, heads, std::move(keys), with_sinks);
+void make_whole_problem(KernelRun& run, const AttentionShape& heads, std::vector<KeyRange> keys,
+                        float softcap, bool with_sinks) {
+    Setup setup = set_up(run, heads, std::move(keys), with_sinks);
     setup.operation.softcap = softcap;
     setup.operation.path = RowPath::prefill;
     setup.is_rounded =
-        attention_plan(trial.library().target(), heads, RowPath::prefill).kernel == AttentionKernel::prompt;
-    attention({trial.library(), trial.recorder()}, setup.operation);
-    expect_output(trial, setup);
+        attention_plan(run.library().target(), heads, RowPath::prefill).kernel == AttentionKernel::prompt;
+    attention({run.library(), run.recorder()}, setup.operation);
+    expect_output(run, setup);
 }
 
 /// Decode rows of one and of several KV splits, merged by the decode kernel.
-void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, float softcap,
-                 bool with_sinks) {
-    const PlanTarget& target = trial.library().target();
-    Setup setup = set_up(trial, heads, std::move(keys), with_sinks);
+void make_decode_problem(KernelRun& run, const AttentionShape& heads, std::vector<KeyRange> keys,
+                         float softcap, bool with_sinks) {
+    const PlanTarget& target = run.library().target();
+    Setup setup = set_up(run, heads, std::move(keys), with_sinks);
     Attention& operation = setup.operation;
     operation.softcap = softcap;
     const uint32_t rows = operation.rows.count;
     const uint64_t bytes = attention_partial_bytes(target, heads, rows, operation.attend_max);
     const uint64_t counter_bytes = attention_counter_bytes(target, heads, rows, operation.attend_max);
     const std::vector<uint32_t> zeros(counter_bytes / sizeof(uint32_t));
-    operation.partials = trial.put(std::vector<uint32_t>(bytes / sizeof(uint32_t), 0xFFFFFFFFU));
-    operation.counters = trial.put(zeros);
+    operation.partials = run.put(std::vector<uint32_t>(bytes / sizeof(uint32_t), 0xFFFFFFFFU));
+    operation.counters = run.put(zeros);
     const uint32_t columns = operation.output.columns;
     operation.halves = reads_halves(target, columns) && attention_writes_halves(target, heads);
     if (operation.halves) {
         operation.output.halves =
-            trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
+            run.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
     }
-    attention({trial.library(), trial.recorder()}, operation);
-    expect_output(trial, setup);
-    trial.expect_words(operation.counters, zeros);
+    attention({run.library(), run.recorder()}, operation);
+    expect_output(run, setup);
+    run.expect_words(operation.counters, zeros);
 }
 
 /// Whether partials of one row (shaders/attention/arguments.h) match its KV splits.
@@ -249,14 +249,14 @@ bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
 }
 
 /// A row whose keys span two KV splits. The first one counts the sinks.
-void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
-    const PlanTarget& target = trial.library().target();
+void make_partial_problem(KernelRun& run, CacheFormat format, bool with_sinks) {
+    const PlanTarget& target = run.library().target();
     const uint32_t split_tokens = kv_split_tokens(target);
     const AttentionShape heads = odd_heads_in(format);
-    Setup setup = set_up(trial, heads, {{0, split_tokens + 41}}, with_sinks);
+    Setup setup = set_up(run, heads, {{0, split_tokens + 41}}, with_sinks);
     const uint64_t bytes = attention_partial_bytes(target, heads, 1, setup.operation.attend_max);
-    setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
-    attention({trial.library(), trial.recorder()}, setup.operation);
+    setup.operation.partials = run.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
+    attention({run.library(), run.recorder()}, setup.operation);
     std::vector<Softmax> exact;
     for (uint32_t head = 0; head < q_heads; ++head) {
         exact.push_back(softmax_over(setup.problem(0, head, 0), 0, split_tokens));
@@ -264,8 +264,7 @@ void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
         second.sink.reset();
         exact.push_back(softmax_over(second, split_tokens, split_tokens + 41));
     }
-    trial.expect(setup.operation.partials,
-                 [exact](ByteView content) { return partials_hold(content, exact); });
+    run.expect(setup.operation.partials, [exact](ByteView content) { return partials_hold(content, exact); });
 }
 
 /// One head's output from its partials.
@@ -288,24 +287,23 @@ std::vector<Bounded> merge(std::span<const float> partials) {
     return result;
 }
 
-} // namespace
-
-void pose_attention_of(Trial& trial, const TunedShape& shape) {
+void make_tuned_attention_problem(KernelRun& run, const TunedShape& shape) {
     const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
     if (shape.kernel == TunedKernel::attention_decode)
-        pose_decode(trial, heads, {{0, 200}, {30, 71}, {0, 1}}, 0, true);
+        make_decode_problem(run, heads, {{0, 200}, {30, 71}, {0, 1}}, 0, true);
     else
-        pose_whole(trial, heads, {{0, 71}, {30, 64}, {0, 1}}, 0, true);
+        make_whole_problem(run, heads, {{0, 71}, {30, 64}, {0, 1}}, 0, true);
 }
 
-void pose_attention(Trial& trial, const KernelUse& use) {
+void make_attention_problem(KernelRun& run, const KernelUse& use) {
     if (use.variant == shaders::attention_decode()) {
-        pose_decode(trial, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, {{0, 200}, {0, 71}, {0, 1}}, 0,
-                    true);
-        pose_decode(trial, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{30, 71}, {70, 130}}, 2, false);
+        make_decode_problem(run, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, {{0, 200}, {0, 71}, {0, 1}},
+                            0, true);
+        make_decode_problem(run, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{30, 71}, {70, 130}}, 2,
+                            false);
         // More keys than 64 tiles have.
-        pose_decode(trial, {.q_heads = 3, .kv_heads = 1, .head_dim = 64}, {{70, 4300}, {4000, 4129}}, 0,
-                    false);
+        make_decode_problem(run, {.q_heads = 3, .kv_heads = 1, .head_dim = 64}, {{70, 4300}, {4000, 4129}}, 0,
+                            false);
         return;
     }
     if (use.variant == shaders::attention_prompt()) {
@@ -316,32 +314,31 @@ void pose_attention(Trial& trial, const KernelUse& use) {
                 keys.push_back({.begin = end > window ? end - window : 0, .end = end});
             return keys;
         };
-        pose_whole(trial, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, last_rows(35, 150), 0, false);
+        make_whole_problem(run, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, last_rows(35, 150), 0, false);
         constexpr CacheFormats q8_0{CacheFormat::q8_0, CacheFormat::q8_0};
-        pose_whole(trial, {.q_heads = 3, .kv_heads = 1, .head_dim = 64, .formats = q8_0}, last_rows(70, 45),
-                   0, true);
-        pose_whole(trial, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{0, 71}, {30, 64}, {0, 1}}, 2,
-                   false);
+        make_whole_problem(run, {.q_heads = 3, .kv_heads = 1, .head_dim = 64, .formats = q8_0},
+                           last_rows(70, 45), 0, true);
+        make_whole_problem(run, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{0, 71}, {30, 64}, {0, 1}},
+                           2, false);
         return;
     }
-    pose_whole(trial, odd_heads_in(CacheFormat::f32), {{0, 71}, {0, 34}, {0, 1}}, 0, false);
-    pose_whole(trial, odd_heads_in(CacheFormat::q8_0), {{30, 71}, {0, 34}, {0, 1}}, 2, false);
-    pose_whole(trial, odd_heads_in(CacheFormat::f16), {{30, 71}, {0, 34}, {0, 1}}, 0, true);
+    make_whole_problem(run, odd_heads_in(CacheFormat::f32), {{0, 71}, {0, 34}, {0, 1}}, 0, false);
+    make_whole_problem(run, odd_heads_in(CacheFormat::q8_0), {{30, 71}, {0, 34}, {0, 1}}, 2, false);
+    make_whole_problem(run, odd_heads_in(CacheFormat::f16), {{30, 71}, {0, 34}, {0, 1}}, 0, true);
     // Keys that hold their values.
-    pose_whole(trial, {.q_heads = 6, .kv_heads = 1, .head_dim = 30, .latent_dim = 22}, {{30, 71}, {0, 1}}, 0,
-               false);
+    make_whole_problem(run, {.q_heads = 6, .kv_heads = 1, .head_dim = 30, .latent_dim = 22},
+                       {{30, 71}, {0, 1}}, 0, false);
     for (const bool with_sinks : {false, true})
-        pose_partial(trial, CacheFormat::f16, with_sinks);
+        make_partial_problem(run, CacheFormat::f16, with_sinks);
 }
 
-void pose_attention_merge(Trial& trial, const KernelUse&) {
+void make_attention_merge_problem(KernelRun& run, const KernelUse&) {
     constexpr uint32_t rows = 2;
     constexpr uint32_t kv_splits = 11; // the kernel loads eight at a time
-    const PlanTarget& target = trial.library().target();
+    const PlanTarget& target = run.library().target();
     const uint32_t keys = (kv_splits - 1) * kv_split_tokens(target) + 4;
     Noise noise(11);
-    const TrialCache cache =
-        put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // no kernel reads it
+    const RunCache cache = put_cache(run, {CacheFormat::f16, kv_heads, head_dim, 1}); // no kernel reads it
     const std::vector<RowInfo> infos{{.attend_end = 4}, {.attend_end = keys}};
     std::vector<float> partials;
     for (uint32_t i = 0; i < rows * q_heads * kv_splits; ++i) {
@@ -350,25 +347,58 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
         partials.push_back(3 * noise.number());
         partials.push_back(2 + noise.number());
     }
-    const Activations output = trial.put_unset(rows, width);
-    attention_merge({trial.library(), trial.recorder()},
-                    {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
-                     .q = trial.put_unset(rows, width),
+    const Activations output = run.put_unset(rows, width);
+    attention_merge({run.library(), run.recorder()},
+                    {.rows = {.infos = run.put(infos), .first = 0, .count = rows},
+                     .q = run.put_unset(rows, width),
                      .output = output,
                      .cache = cache.device,
-                     .tables = {trial.put(cache.table)},
+                     .tables = {run.put(cache.table)},
                      .q_heads = q_heads,
                      .scale = 1,
                      .attend_max = {.end = keys, .keys = keys},
-                     .partials = trial.put(partials)});
+                     .partials = run.put(partials)});
     // The first row's keys lie in one KV split: attention() has finished it.
-    std::vector<Bounded> expected(width, {Trial::unset, 0});
+    std::vector<Bounded> expected(width, {KernelRun::unset, 0});
     for (uint32_t head = 0; head < q_heads; ++head) {
         const auto first = std::size_t{q_heads + head} * kv_splits * partial_floats;
         const auto merged = merge(std::span(partials).subspan(first, kv_splits * partial_floats));
         expected.insert(expected.end(), merged.begin(), merged.end());
     }
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
 }
+
+std::vector<KernelUse> attention_uses(const PlanTarget& target, const KernelScope&) {
+    constexpr AttentionShape usual{.q_heads = 32, .kv_heads = 8, .head_dim = 128}; // a cache in f16
+    constexpr AttentionShape odd{.q_heads = 32, .kv_heads = 8, .head_dim = 18};    // of the general kernel
+    std::vector<KernelUse> uses;
+    const auto add = [&](const AttentionShape& heads, RowPath path) {
+        uses.push_back({.operation = &attention_operation,
+                        .variant = attention_variant(attention_plan(target, heads, path)),
+                        .path = path});
+    };
+    add(usual, RowPath::prefill);
+    add(usual, RowPath::decode);
+    add(odd, RowPath::prefill);
+    if (uses[2].variant == uses[0].variant || uses[2].variant == uses[1].variant)
+        uses.pop_back();
+    return uses;
+}
+
+} // namespace
+
+const Operation attention_operation{
+    .name = "attention",
+    .uses = attention_uses,
+    .make_problem = make_attention_problem,
+    .make_tuned_problem = make_tuned_attention_problem,
+};
+
+const Operation attention_merge_operation{
+    .name = "attention_merge",
+    .uses = [](const PlanTarget&,
+               const KernelScope&) { return one_use(attention_merge_operation, shaders::attention_merge()); },
+    .make_problem = make_attention_merge_problem,
+};
 
 } // namespace etna::kernels

@@ -1,9 +1,10 @@
 #include "core/kernels/operations/experts.hpp"
 #include "core/kernels/operations/heads_product.hpp"
+#include "core/kernels/operations/uses.hpp"
 #include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/halves.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
@@ -38,10 +39,10 @@ std::vector<uint32_t> groups_of(const std::vector<uint32_t>& chosen, uint32_t ti
     return groups;
 }
 
-ExpertGroups put_groups(Trial& trial, const std::vector<uint32_t>& chosen, Arrangement arrangement) {
+ExpertGroups put_groups(KernelRun& run, const std::vector<uint32_t>& chosen, Arrangement arrangement) {
     const auto pairs = static_cast<uint32_t>(chosen.size());
     const uint32_t tile_pairs = expert_tile_pairs(pairs, mixture_experts, arrangement);
-    return {.range = trial.put(groups_of(chosen, tile_pairs)), .tile_pairs = tile_pairs};
+    return {.range = run.put(groups_of(chosen, tile_pairs)), .tile_pairs = tile_pairs};
 }
 
 /// The pairs of some rows, and the routing weight of each.
@@ -51,13 +52,13 @@ struct Mixture {
     ExpertRouting choice = {};
 };
 
-Mixture mixture_of(Trial& trial, Noise& noise, uint32_t rows) {
+Mixture mixture_of(KernelRun& run, Noise& noise, uint32_t rows) {
     Mixture mixture{.chosen = std::vector<uint32_t>(std::size_t{rows} * mixture_used)};
     for (uint32_t pair = 0; pair < mixture.chosen.size(); ++pair)
         mixture.chosen[pair] = (pair * pair + 1) % mixture_experts;
     mixture.routing_weights = noise.numbers(mixture.chosen.size());
-    mixture.choice = {.experts = trial.put(mixture.chosen),
-                      .routing_weights = trial.put(mixture.routing_weights),
+    mixture.choice = {.experts = run.put(mixture.chosen),
+                      .routing_weights = run.put(mixture.routing_weights),
                       .count = mixture_experts,
                       .experts_per_token = mixture_used,
                       .rows = rows};
@@ -65,11 +66,11 @@ Mixture mixture_of(Trial& trial, Noise& noise, uint32_t rows) {
 }
 
 /// Rows on the device, with halves if a layout reads them.
-Activations put_input(Trial& trial, const std::vector<float>& x, uint32_t rows, uint32_t columns,
+Activations put_input(KernelRun& run, const std::vector<float>& x, uint32_t rows, uint32_t columns,
                       Layout layout) {
-    Activations input = trial.put_rows(x, rows, columns);
+    Activations input = run.put_rows(x, rows, columns);
     if (layout.arrangement == Arrangement::tiles)
-        input.halves = trial.put(halves_of(x));
+        input.halves = run.put(halves_of(x));
     return input;
 }
 
@@ -82,70 +83,39 @@ Bounded expert_product(const NoiseMatrices& stack, uint32_t expert, uint32_t row
 }
 
 /// Bytes of the codes that the kernel of a use reads, or 0.
-uint32_t code_bytes_of(Trial& trial, const KernelUse& use) {
-    const auto axis = static_cast<shaders::Format>(use.layout.format);
-    return code_bytes_of(trial, use.variant == shaders::expert_codes(axis) ||
-                                    use.variant == shaders::expert_down_codes(axis));
+uint32_t code_bytes_of(KernelRun& run, const KernelUse& use) {
+    const auto axis = static_cast<shaders::Format>(use.layout->format);
+    return code_bytes_of(run, use.variant == shaders::expert_codes(axis) ||
+                                  use.variant == shaders::expert_down_codes(axis));
 }
 
-void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) {
+void make_problem(KernelRun& run, const KernelUse& use, uint32_t rows, ExpertInput reads) {
     constexpr uint32_t height = 45;
     Noise noise(8);
-    const Layout layout = use.layout;
+    const Layout layout = *use.layout;
     const uint32_t columns = fitting_columns(layout, 96);
     const NoiseMatrices stack = put_weights(
-        trial, noise, {.layout = layout, .rows = height, .columns = columns, .count = mixture_experts});
-    const Mixture mixture = mixture_of(trial, noise, rows);
+        run, noise, {.layout = layout, .rows = height, .columns = columns, .count = mixture_experts});
+    const Mixture mixture = mixture_of(run, noise, rows);
     const uint32_t pairs = mixture.choice.pairs();
     const uint32_t input_rows = reads == ExpertInput::row ? rows : pairs;
     const std::vector<float> x = noise.numbers(uint64_t{input_rows} * columns);
-    const Activations output = trial.put_unset(pairs, height);
-    expert_linear({trial.library(), trial.recorder()},
+    const Activations output = run.put_unset(pairs, height);
+    expert_linear({run.library(), run.recorder()},
                   {.weights = {.matrices = stack.device, .count = mixture_experts},
-                   .input = put_input(trial, x, input_rows, columns, layout),
+                   .input = put_input(run, x, input_rows, columns, layout),
                    .output = output,
                    .reads = reads,
                    .choice = mixture.choice,
-                   .groups = put_groups(trial, mixture.chosen, layout.arrangement)});
+                   .groups = put_groups(run, mixture.chosen, layout.arrangement)});
     std::vector<Bounded> expected;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const uint32_t row = reads == ExpertInput::row ? pair / mixture_used : pair;
         const std::span<const float> own = std::span(x).subspan(std::size_t{row} * columns, columns);
         for (uint32_t m = 0; m < height; ++m)
-            expected.push_back(
-                expert_product(stack, mixture.chosen[pair], m, own, code_bytes_of(trial, use)));
+            expected.push_back(expert_product(stack, mixture.chosen[pair], m, own, code_bytes_of(run, use)));
     }
-    trial.expect_rows(output, 0, expected);
-}
-
-/// A matrix for each head, whose part of a row has more elements than the matrix reads or writes.
-void pose_heads(Trial& trial, const KernelUse& use, uint32_t rows) {
-    constexpr uint32_t height = 45;
-    constexpr uint32_t heads = 4;
-    constexpr uint32_t output_dim = 48;
-    Noise noise(18);
-    constexpr uint32_t columns = tile_columns;
-    constexpr uint32_t input_dim = columns + column_padding;
-    const NoiseMatrices stack =
-        put_weights(trial, noise, {.layout = use.layout, .rows = height, .columns = columns, .count = heads});
-    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * input_dim);
-    const Activations output = trial.put_unset(rows, heads * output_dim);
-    heads_product({trial.library(), trial.recorder()},
-                  {.weights = {.matrices = stack.device, .count = heads},
-                   .input = {.rows = trial.put_rows(x, rows, heads * input_dim),
-                             .head_dim = input_dim,
-                             .columns = columns},
-                   .output = {.rows = output, .head_dim = output_dim, .columns = height},
-                   .count = rows});
-    std::vector<Bounded> expected;
-    for (uint32_t pair = 0; pair < rows * heads; ++pair) {
-        const auto own = std::span(x).subspan(std::size_t{pair} * input_dim, columns);
-        for (uint32_t m = 0; m < output_dim; ++m) {
-            expected.push_back(m < height ? expert_product(stack, pair % heads, m, own, 0)
-                                          : Bounded{Trial::unset, 0});
-        }
-    }
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
 }
 
 /// act(gate) up of inputs with errors; the derivatives of act are below 1.13, and 1.13 (7 + 1) of up.
@@ -166,22 +136,22 @@ struct GateUpShape {
     bool biases;
 };
 
-void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) {
+void make_gate_up_problem(KernelRun& run, const KernelUse& use, const GateUpShape& shape) {
     constexpr uint32_t columns = tile_columns;
     Noise noise(16);
     const NoiseShape matrices{
-        .layout = use.layout, .rows = shape.height, .columns = columns, .count = mixture_experts};
-    const NoiseMatrices gate = put_weights(trial, noise, matrices);
-    const NoiseMatrices up = put_weights(trial, noise, matrices);
-    const Mixture mixture = mixture_of(trial, noise, shape.rows);
+        .layout = *use.layout, .rows = shape.height, .columns = columns, .count = mixture_experts};
+    const NoiseMatrices gate = put_weights(run, noise, matrices);
+    const NoiseMatrices up = put_weights(run, noise, matrices);
+    const Mixture mixture = mixture_of(run, noise, shape.rows);
     const uint32_t pairs = mixture.choice.pairs();
     const std::vector<float> x = noise.numbers(uint64_t{shape.rows} * columns);
     const std::vector<float> gate_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
     const std::vector<float> up_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
-    const Activations output = trial.put_unset(pairs, shape.height);
+    const Activations output = run.put_unset(pairs, shape.height);
     ExpertGateUp operation{.gate = {.matrices = gate.device, .count = mixture_experts},
                            .up = {.matrices = up.device, .count = mixture_experts},
-                           .input = put_input(trial, x, shape.rows, columns, use.layout),
+                           .input = put_input(run, x, shape.rows, columns, *use.layout),
                            .output = output,
                            .kind = shape.kind,
                            .halves = shape.halves,
@@ -189,56 +159,56 @@ void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) 
     const std::vector<uint32_t> zeros(expert_counter_bytes(pairs, shape.height) / 4);
     if (shape.halves) {
         operation.output.halves =
-            trial.put(std::vector<uint32_t>(pairs * halves_bytes(shape.height) / 4, 0xCDCDCDCD));
-        operation.counters = trial.put(zeros);
+            run.put(std::vector<uint32_t>(pairs * halves_bytes(shape.height) / 4, 0xCDCDCDCD));
+        operation.counters = run.put(zeros);
     }
     if (shape.biases) {
-        operation.biases = GateBiases{.gate = trial.put(gate_bias),
-                                      .up = trial.put(up_bias),
+        operation.biases = GateBiases{.gate = run.put(gate_bias),
+                                      .up = run.put(up_bias),
                                       .experts = mixture.choice.experts,
                                       .expert_count = mixture_experts};
     }
     if (shape.rows > 1)
-        operation.groups = put_groups(trial, mixture.chosen, Arrangement::tiles);
-    expert_gate_up({trial.library(), trial.recorder()}, operation);
+        operation.groups = put_groups(run, mixture.chosen, Arrangement::tiles);
+    expert_gate_up({run.library(), run.recorder()}, operation);
     std::vector<Bounded> expected;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const uint32_t expert = mixture.chosen[pair];
         const auto own = std::span(x).subspan(std::size_t{pair / mixture_used} * columns, columns);
         for (uint32_t m = 0; m < shape.height; ++m) {
-            Bounded g = expert_product(gate, expert, m, own, code_bytes_of(trial, use));
-            Bounded u = expert_product(up, expert, m, own, code_bytes_of(trial, use));
+            Bounded g = expert_product(gate, expert, m, own, code_bytes_of(run, use));
+            Bounded u = expert_product(up, expert, m, own, code_bytes_of(run, use));
             g.value += shape.biases ? gate_bias[expert * shape.height + m] : 0;
             u.value += shape.biases ? up_bias[expert * shape.height + m] : 0;
             expected.push_back(activated_of(shape.kind, g, u));
         }
     }
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
     if (!shape.halves)
         return;
-    expect_blocks(trial, operation.output.halves, expected);
-    trial.expect_words(operation.counters, zeros);
+    expect_blocks(run, operation.output.halves, expected);
+    run.expect_words(operation.counters, zeros);
 }
 
-void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias) {
+void make_down_problem(KernelRun& run, const KernelUse& use, uint32_t rows, bool with_bias) {
     constexpr uint32_t height = 45;
     constexpr uint32_t columns = 2 * tile_columns;
     Noise noise(17);
     const NoiseMatrices stack = put_weights(
-        trial, noise, {.layout = use.layout, .rows = height, .columns = columns, .count = mixture_experts});
-    const Mixture mixture = mixture_of(trial, noise, rows);
+        run, noise, {.layout = *use.layout, .rows = height, .columns = columns, .count = mixture_experts});
+    const Mixture mixture = mixture_of(run, noise, rows);
     const uint32_t pairs = mixture.choice.pairs();
     const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
     const std::vector<float> before = noise.numbers(uint64_t{rows} * height);
     const std::vector<float> bias = noise.numbers(uint64_t{mixture_experts} * height);
-    const Activations output = trial.put_rows(before, rows, height);
+    const Activations output = run.put_rows(before, rows, height);
     ExpertDown operation{.weights = {.matrices = stack.device, .count = mixture_experts},
-                         .input = put_input(trial, x, pairs, columns, use.layout),
+                         .input = put_input(run, x, pairs, columns, *use.layout),
                          .output = output,
                          .choice = mixture.choice};
     if (with_bias)
-        operation.bias = trial.put(bias);
-    expert_down({trial.library(), trial.recorder()}, operation);
+        operation.bias = run.put(bias);
+    expert_down({run.library(), run.recorder()}, operation);
     std::vector<Bounded> expected;
     for (uint32_t at = 0; at < before.size(); ++at) {
         const uint32_t m = at % height;
@@ -248,42 +218,94 @@ void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias
             const uint32_t expert = mixture.chosen[pair];
             const Bounded one =
                 expert_product(stack, expert, m, std::span(x).subspan(std::size_t{pair} * columns, columns),
-                               code_bytes_of(trial, use));
+                               code_bytes_of(run, use));
             const double added = with_bias ? bias[expert * height + m] : 0;
             sum.value += weight * (one.value + added);
             sum.tolerance += std::abs(weight) * (one.tolerance + 8 * rounding * (std::abs(one.value) + 1));
         }
         expected.push_back(sum);
     }
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
+}
+
+void make_expert_linear_problem(KernelRun& run, const KernelUse& use) {
+    make_problem(run, use, 1, ExpertInput::row);  // a tile is one pair
+    make_problem(run, use, 9, ExpertInput::pair); // a tile is eight, or four
+    if (use.layout->arrangement != Arrangement::tiles)
+        heads_product_operation.make_problem(run, use); // the same kernel
+}
+
+/// The kernel has expert_linear() of matrices in tiles as well.
+void make_expert_gate_up_problem(KernelRun& run, const KernelUse& use) {
+    make_gate_up_problem(
+        run, use, {.rows = 1, .height = tile_columns, .kind = Gate::silu, .halves = true, .biases = false});
+    make_gate_up_problem(
+        run, use, {.rows = 9, .height = 45, .kind = Gate::clamped_silu, .halves = false, .biases = true});
+    make_expert_linear_problem(run, use);
+}
+
+void make_expert_down_problem(KernelRun& run, const KernelUse& use) {
+    make_down_problem(run, use, 1, false);
+    make_down_problem(run, use, 3, true);
+}
+
+std::vector<KernelUse> expert_linear_uses(const PlanTarget& target, const KernelScope& scope) {
+    std::vector<KernelUse> uses;
+    const auto add = [&](shaders::Variant variant, Layout layout) {
+        uses.push_back({.operation = &expert_linear_operation, .variant = variant, .layout = layout});
+    };
+    for (const Format format : members(scope.stacks)) {
+        const Arrangement usual = stack_arrangement(target, format, tile_columns);
+        const Layout exact = exact_layout(target, format);
+        if (usual == Arrangement::tiles)
+            add(expert_tiles_plan(target, format).variant, {.format = format, .arrangement = usual});
+        if (usual != Arrangement::tiles || scope.odd_columns)
+            add(exact_stack_variant(target, exact), exact);
+    }
+    return uses;
+}
+
+std::vector<KernelUse> expert_gate_up_uses(const PlanTarget& target, const KernelScope& scope) {
+    std::vector<KernelUse> uses;
+    for (const Layout layout : tiled_stacks(target, scope)) {
+        uses.push_back({.operation = &expert_gate_up_operation,
+                        .variant = expert_tiles_plan(target, layout.format).variant,
+                        .layout = layout});
+    }
+    return uses;
+}
+
+std::vector<KernelUse> expert_down_uses(const PlanTarget& target, const KernelScope& scope) {
+    std::vector<KernelUse> uses;
+    for (const Layout layout : tiled_stacks(target, scope)) {
+        uses.push_back({.operation = &expert_down_operation,
+                        .variant = expert_down_plan(target, layout.format).variant,
+                        .layout = layout});
+    }
+    return uses;
 }
 
 } // namespace
 
-void pose_expert_linear(Trial& trial, const KernelUse& use) {
-    pose(trial, use, 1, ExpertInput::row);  // a tile is one pair
-    pose(trial, use, 9, ExpertInput::pair); // a tile is eight, or four
-    if (use.layout.arrangement != Arrangement::tiles)
-        pose_heads_product(trial, use); // the same kernel
-}
+const Operation expert_linear_operation{
+    .name = "expert_linear",
+    .weights = WeightKind::stack,
+    .uses = expert_linear_uses,
+    .make_problem = make_expert_linear_problem,
+};
 
-void pose_heads_product(Trial& trial, const KernelUse& use) {
-    pose_heads(trial, use, 1);
-    pose_heads(trial, use, 11);
-}
+const Operation expert_gate_up_operation{
+    .name = "expert_gate_up",
+    .weights = WeightKind::stack,
+    .uses = expert_gate_up_uses,
+    .make_problem = make_expert_gate_up_problem,
+};
 
-/// The kernel has expert_linear() of matrices in tiles as well.
-void pose_expert_gate_up(Trial& trial, const KernelUse& use) {
-    pose_gate_up(trial, use,
-                 {.rows = 1, .height = tile_columns, .kind = Gate::silu, .halves = true, .biases = false});
-    pose_gate_up(trial, use,
-                 {.rows = 9, .height = 45, .kind = Gate::clamped_silu, .halves = false, .biases = true});
-    pose_expert_linear(trial, use);
-}
-
-void pose_expert_down(Trial& trial, const KernelUse& use) {
-    pose_down(trial, use, 1, false);
-    pose_down(trial, use, 3, true);
-}
+const Operation expert_down_operation{
+    .name = "expert_down",
+    .weights = WeightKind::stack,
+    .uses = expert_down_uses,
+    .make_problem = make_expert_down_problem,
+};
 
 } // namespace etna::kernels

@@ -1,7 +1,7 @@
 #include "core/kernels/operations/altup.hpp"
-
+#include "core/kernels/operations/uses.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,24 +24,24 @@ constexpr double altup_error = 4 * altup_columns * rounding;
 
 class AltUpProblem {
 public:
-    AltUpProblem(Trial& trial, uint32_t coefficient_rows, uint64_t seed)
+    AltUpProblem(KernelRun& run, uint32_t coefficient_rows, uint64_t seed)
         : noise_(seed), active_(numbers(altup_rows)), others_(numbers((streams - 1) * altup_rows)),
           before_(numbers(altup_rows)), router_(numbers(streams)), norm_(numbers(1)),
           coefficients_(noise_.numbers(uint64_t{coefficient_rows} * streams)) {
-        operation_ = {.active = trial.put_rows(active_, altup_rows, altup_columns),
-                      .streams = trial.put_rows(others_, (streams - 1) * altup_rows, altup_columns),
-                      .prediction = trial.put_rows(before_, altup_rows, altup_columns),
+        operation_ = {.active = run.put_rows(active_, altup_rows, altup_columns),
+                      .streams = run.put_rows(others_, (streams - 1) * altup_rows, altup_columns),
+                      .prediction = run.put_rows(before_, altup_rows, altup_columns),
                       .count = altup_rows,
                       .inputs = streams,
-                      .router = trial.put(router_),
-                      .norm = trial.put(norm_),
-                      .coefficients = trial.put(coefficients_),
+                      .router = run.put(router_),
+                      .norm = run.put(norm_),
+                      .coefficients = run.put(coefficients_),
                       .epsilon = altup_epsilon};
     }
 
-    void pose_predict(Trial& trial) {
-        altup_predict({trial.library(), trial.recorder()}, operation_);
-        expect(trial, [&](uint32_t row, uint32_t stream, uint32_t k) {
+    void predict(KernelRun& run) {
+        altup_predict({run.library(), run.recorder()}, operation_);
+        expect(run, [&](uint32_t row, uint32_t stream, uint32_t k) {
             double sum = stream_at(row, stream, k);
             double size = std::abs(sum);
             for (uint32_t l = 0; l < streams; ++l) {
@@ -52,10 +52,10 @@ public:
         });
     }
 
-    void pose_correct(Trial& trial) {
+    void correct(KernelRun& run) {
         const std::vector<float> scale = numbers(1);
-        const Activations output = trial.put_unset(altup_rows, altup_columns);
-        altup_correct({trial.library(), trial.recorder()}, operation_, trial.put(scale), output);
+        const Activations output = run.put_unset(altup_rows, altup_columns);
+        altup_correct({run.library(), run.recorder()}, operation_, run.put(scale), output);
         const auto corrected = [&](uint32_t row, uint32_t stream, uint32_t k) {
             const double before = before_[row * altup_columns + k];
             const double difference = stream_at(row, 0, k) - before;
@@ -63,7 +63,7 @@ public:
             return Bounded{start + (1 + coefficient(row, stream)) * difference,
                            altup_error * (std::abs(start) + (1 + streams) * std::abs(difference))};
         };
-        expect(trial, corrected);
+        expect(run, corrected);
         std::vector<Bounded> scaled;
         for (uint32_t row = 0; row < altup_rows; ++row) {
             for (uint32_t k = 0; k < altup_columns; ++k) {
@@ -71,7 +71,7 @@ public:
                 scaled.push_back({one.value * scale[k], one.tolerance});
             }
         }
-        trial.expect_rows(output, 0, scaled);
+        run.expect_rows(output, 0, scaled);
     }
 
 private:
@@ -98,7 +98,7 @@ private:
     }
 
     /// Active stream and prediction, and the others.
-    void expect(Trial& trial, const auto& value_of) {
+    void expect(KernelRun& run, const auto& value_of) {
         std::vector<Bounded> expected;
         for (uint32_t stream = 0; stream < streams; ++stream) {
             for (uint32_t row = 0; row < altup_rows; ++row) {
@@ -108,9 +108,9 @@ private:
         }
         const auto split = expected.begin() + std::ptrdiff_t{altup_rows} * altup_columns;
         const std::vector<Bounded> first(expected.begin(), split);
-        trial.expect_rows(operation_.active, 0, first);
-        trial.expect_rows(operation_.prediction, 0, first);
-        trial.expect_rows(operation_.streams, 0, {split, expected.end()});
+        run.expect_rows(operation_.active, 0, first);
+        run.expect_rows(operation_.prediction, 0, first);
+        run.expect_rows(operation_.streams, 0, {split, expected.end()});
     }
 
     Noise noise_;
@@ -125,14 +125,12 @@ double mean_square(std::span<const float> row) {
     return squares / static_cast<double>(row.size());
 }
 
-} // namespace
-
-void pose_altup(Trial& trial, const KernelUse&) {
-    AltUpProblem(trial, streams * streams, 31).pose_predict(trial);
-    AltUpProblem(trial, streams, 32).pose_correct(trial);
+void make_altup_problem(KernelRun& run, const KernelUse&) {
+    AltUpProblem(run, streams * streams, 31).predict(run);
+    AltUpProblem(run, streams, 32).correct(run);
 }
 
-void pose_match_rms(Trial& trial, const KernelUse&) {
+void make_match_rms_problem(KernelRun& run, const KernelUse&) {
     Noise noise(33);
     constexpr uint64_t count = uint64_t{altup_rows} * altup_columns;
     std::vector<float> x = noise.numbers(count);
@@ -140,14 +138,13 @@ void pose_match_rms(Trial& trial, const KernelUse&) {
         x[altup_columns + k] *= 0x1p-8F; // a row whose mean square is below epsilon
     const std::vector<float> target = noise.numbers(count);
     const std::vector<float> before = noise.numbers(count);
-    const Activations output = trial.put_rows(before, altup_rows, altup_columns);
-    match_rms({trial.library(), trial.recorder()},
-              {.input = trial.put_rows(x, altup_rows, altup_columns),
-               .target = trial.put_rows(target, altup_rows, altup_columns),
-               .output = output,
-               .count = altup_rows,
-               .epsilon = altup_epsilon,
-               .store = Store::add});
+    const Activations output = run.put_rows(before, altup_rows, altup_columns);
+    match_rms({run.library(), run.recorder()}, {.input = run.put_rows(x, altup_rows, altup_columns),
+                                                .target = run.put_rows(target, altup_rows, altup_columns),
+                                                .output = output,
+                                                .count = altup_rows,
+                                                .epsilon = altup_epsilon,
+                                                .store = Store::add});
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < altup_rows; ++row) {
         const double mean = std::max(mean_square(row_of(x, row, altup_columns)), double{altup_epsilon});
@@ -159,17 +156,17 @@ void pose_match_rms(Trial& trial, const KernelUse&) {
                 {start + y, (altup_columns + 16) * rounding * (std::abs(y) + std::abs(start))});
         }
     }
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
 }
 
-void pose_statistical_top_k(Trial& trial, const KernelUse&) {
+void make_statistical_top_k_problem(KernelRun& run, const KernelUse&) {
     constexpr float deviations = 0.75F;
     Noise noise(34);
     std::vector<float> x = noise.numbers(uint64_t{altup_rows} * altup_columns);
     for (float& one : x)
         one += 0.5F;
-    const Activations values = trial.put_rows(x, altup_rows, altup_columns);
-    statistical_top_k({trial.library(), trial.recorder()},
+    const Activations values = run.put_rows(x, altup_rows, altup_columns);
+    statistical_top_k({run.library(), run.recorder()},
                       {.values = values, .first = 1, .count = altup_rows - 1, .deviations = deviations});
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < altup_rows; ++row) {
@@ -184,7 +181,37 @@ void pose_statistical_top_k(Trial& trial, const KernelUse&) {
             expected.push_back({y, row == 0 ? 0 : (altup_columns + 16) * rounding * 2});
         }
     }
-    trial.expect_rows(values, 0, expected);
+    run.expect_rows(values, 0, expected);
 }
+
+} // namespace
+
+const Operation altup_operation{
+    .name = "altup",
+    .uses =
+        [](const PlanTarget& target, const KernelScope& scope) {
+            return one_use(altup_operation, reduced(target, shaders::altup), scope.altup);
+        },
+    .make_problem = make_altup_problem,
+};
+
+const Operation match_rms_operation{
+    .name = "match_rms",
+    .uses =
+        [](const PlanTarget& target, const KernelScope& scope) {
+            return one_use(match_rms_operation, reduced(target, shaders::match_rms), scope.altup);
+        },
+    .make_problem = make_match_rms_problem,
+};
+
+const Operation statistical_top_k_operation{
+    .name = "statistical_top_k",
+    .uses =
+        [](const PlanTarget& target, const KernelScope& scope) {
+            return one_use(statistical_top_k_operation, reduced(target, shaders::statistical_top_k),
+                           scope.altup);
+        },
+    .make_problem = make_statistical_top_k_problem,
+};
 
 } // namespace etna::kernels

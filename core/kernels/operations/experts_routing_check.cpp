@@ -1,7 +1,7 @@
 #include "core/kernels/operations/experts.hpp"
-
+#include "core/kernels/operations/uses.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t
     return std::all_of(times.begin(), times.end(), [](uint32_t count) { return count == 1; });
 }
 
-void pose_sum(Trial& trial, bool with_bias) {
+void make_sum_problem(KernelRun& run, bool with_bias) {
     constexpr uint32_t columns = 131;
     Noise noise(7);
     const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
@@ -70,18 +70,18 @@ void pose_sum(Trial& trial, bool with_bias) {
             expected.push_back({sum, (routing_used + 5) * rounding * size});
         }
     }
-    const Activations output = trial.put_rows(before, routing_rows, columns);
-    ExpertSum operation{.input = trial.put_rows(x, pairs, columns),
+    const Activations output = run.put_rows(before, routing_rows, columns);
+    ExpertSum operation{.input = run.put_rows(x, pairs, columns),
                         .output = output,
-                        .choice = {.experts = trial.put(chosen),
-                                   .routing_weights = trial.put(routing_weights),
+                        .choice = {.experts = run.put(chosen),
+                                   .routing_weights = run.put(routing_weights),
                                    .count = routing_experts,
                                    .experts_per_token = routing_used,
                                    .rows = routing_rows}};
     if (with_bias)
-        operation.bias = trial.put(bias);
-    expert_sum({trial.library(), trial.recorder()}, operation);
-    trial.expect_rows(output, 0, expected);
+        operation.bias = run.put(bias);
+    expert_sum({run.library(), run.recorder()}, operation);
+    run.expect_rows(output, 0, expected);
 }
 
 /// Biases half apart, in random order, so that the largest are certain.
@@ -112,11 +112,11 @@ void add_choices(const RoutingRule& rule, const std::vector<uint32_t>& order,
     }
 }
 
-void pose_router(Trial& trial, uint32_t rows, RoutingRule rule) {
+void make_router_problem(KernelRun& run, uint32_t rows, RoutingRule rule) {
     constexpr uint32_t columns = 131;
     Noise noise(18);
     const NoiseMatrices weight =
-        put_weights(trial, noise, {.layout = {}, .rows = routing_experts, .columns = columns});
+        put_weights(run, noise, {.layout = {}, .rows = routing_experts, .columns = columns});
     std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
     for (float& one : x)
         one *= 0x1p-8F; // products are small against the differences of biases
@@ -142,28 +142,27 @@ void pose_router(Trial& trial, uint32_t rows, RoutingRule rule) {
             scores.push_back(logit(expert));
         add_choices(rule, order, scores, chosen, routing_weights);
     }
-    const Activations router = trial.put_unset(rows, routing_experts);
+    const Activations router = run.put_unset(rows, routing_experts);
     const std::vector<uint32_t> zeros(rows);
-    const ExpertRouter operation{
-        .weight = weight.device,
-        .bias = trial.put(biases),
-        .input = trial.put_rows(x, rows, columns),
-        .router = router,
-        .choice = {.experts = trial.put(std::vector<uint32_t>(chosen.size(), 0xFFFF)),
-                   .routing_weights = trial.put(std::vector<float>(chosen.size(), -1)),
-                   .count = routing_experts,
-                   .experts_per_token = routing_used,
-                   .rows = rows},
-        .rule = rule,
-        .counters = trial.put(zeros)};
-    expert_router({trial.library(), trial.recorder()}, operation);
-    trial.expect_rows(router, 0, logits);
-    trial.expect_words(operation.choice.experts, chosen);
-    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
-    trial.expect_words(operation.counters, zeros);
+    const ExpertRouter operation{.weight = weight.device,
+                                 .bias = run.put(biases),
+                                 .input = run.put_rows(x, rows, columns),
+                                 .router = router,
+                                 .choice = {.experts = run.put(std::vector<uint32_t>(chosen.size(), 0xFFFF)),
+                                            .routing_weights = run.put(std::vector<float>(chosen.size(), -1)),
+                                            .count = routing_experts,
+                                            .experts_per_token = routing_used,
+                                            .rows = rows},
+                                 .rule = rule,
+                                 .counters = run.put(zeros)};
+    expert_router({run.library(), run.recorder()}, operation);
+    run.expect_rows(router, 0, logits);
+    run.expect_words(operation.choice.experts, chosen);
+    run.expect_numbers(operation.choice.routing_weights, routing_weights);
+    run.expect_words(operation.counters, zeros);
 }
 
-void pose_route(Trial& trial, RoutingRule rule) {
+void make_route_problem(KernelRun& run, RoutingRule rule) {
     Noise noise(6);
     // Scores a quarter apart, in random order, so that the largest are certain.
     std::vector<float> router;
@@ -183,22 +182,22 @@ void pose_route(Trial& trial, RoutingRule rule) {
         add_choices(rule, order, ordered, chosen, routing_weights);
         router.insert(router.end(), values.begin(), values.end());
     }
-    const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, routing_experts));
-    const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
-    expert_route({trial.library(), trial.recorder()},
-                 {.router = trial.put_rows(router, routing_rows, routing_experts),
+    const vk::Range chosen_range = run.put(std::vector<uint32_t>(pairs, routing_experts));
+    const vk::Range shares_range = run.put(std::vector<float>(pairs, -1));
+    expert_route({run.library(), run.recorder()},
+                 {.router = run.put_rows(router, routing_rows, routing_experts),
                   .choice = {.experts = chosen_range,
                              .routing_weights = shares_range,
                              .count = routing_experts,
                              .experts_per_token = routing_used,
                              .rows = routing_rows},
                   .rule = rule});
-    trial.expect_words(chosen_range, chosen);
-    trial.expect_numbers(shares_range, routing_weights);
+    run.expect_words(chosen_range, chosen);
+    run.expect_numbers(shares_range, routing_weights);
 }
 
 /// A selection bias that turns the order of the scores around.
-void pose_biased_route(Trial& trial) {
+void make_biased_route_problem(KernelRun& run) {
     std::vector<float> router;
     std::vector<float> bias;
     std::vector<uint32_t> chosen;
@@ -213,21 +212,21 @@ void pose_biased_route(Trial& trial) {
         routing_weights.push_back({score, 256 * rounding * score});
     }
     const ExpertRoute operation{
-        .router = trial.put_rows(router, 1, routing_experts),
-        .choice = {.experts = trial.put(std::vector<uint32_t>(routing_used, routing_experts)),
-                   .routing_weights = trial.put(std::vector<float>(routing_used, -1)),
+        .router = run.put_rows(router, 1, routing_experts),
+        .choice = {.experts = run.put(std::vector<uint32_t>(routing_used, routing_experts)),
+                   .routing_weights = run.put(std::vector<float>(routing_used, -1)),
                    .count = routing_experts,
                    .experts_per_token = routing_used,
                    .rows = 1},
         .rule = {
-            .scores = RoutingRule::Scores::sigmoid, .normalised = false, .selection_bias = trial.put(bias)}};
-    expert_route({trial.library(), trial.recorder()}, operation);
-    trial.expect_words(operation.choice.experts, chosen);
-    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
+            .scores = RoutingRule::Scores::sigmoid, .normalised = false, .selection_bias = run.put(bias)}};
+    expert_route({run.library(), run.recorder()}, operation);
+    run.expect_words(operation.choice.experts, chosen);
+    run.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
 
 /// A row of which the experts of one group alone are chosen.
-void pose_grouped_route(Trial& trial, RoutingRule rule, const std::vector<uint32_t>& chosen) {
+void make_grouped_route_problem(KernelRun& run, RoutingRule rule, const std::vector<uint32_t>& chosen) {
     const std::vector<float> router{0, 1, 5, -3, 4, 4.5F};
     const auto count = static_cast<uint32_t>(router.size());
     rule.groups = 3;
@@ -247,37 +246,35 @@ void pose_grouped_route(Trial& trial, RoutingRule rule, const std::vector<uint32
         routing_weights.push_back({share, 256 * rounding * share});
     }
     const auto used = static_cast<uint32_t>(chosen.size());
-    const ExpertRoute operation{.router = trial.put_rows(router, 1, count),
-                                .choice = {.experts = trial.put(std::vector<uint32_t>(used, count)),
-                                           .routing_weights = trial.put(std::vector<float>(used, -1)),
+    const ExpertRoute operation{.router = run.put_rows(router, 1, count),
+                                .choice = {.experts = run.put(std::vector<uint32_t>(used, count)),
+                                           .routing_weights = run.put(std::vector<float>(used, -1)),
                                            .count = count,
                                            .experts_per_token = used,
                                            .rows = 1},
                                 .rule = rule};
-    expert_route({trial.library(), trial.recorder()}, operation);
-    trial.expect_words(operation.choice.experts, chosen);
-    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
+    expert_route({run.library(), run.recorder()}, operation);
+    run.expect_words(operation.choice.experts, chosen);
+    run.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
 
-} // namespace
-
-void pose_expert_router(Trial& trial, const KernelUse&) {
-    pose_router(trial, 1, {});
-    pose_router(trial, routing_rows, {.normalised = false});
-    pose_router(trial, routing_rows, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
+void make_expert_router_problem(KernelRun& run, const KernelUse&) {
+    make_router_problem(run, 1, {});
+    make_router_problem(run, routing_rows, {.normalised = false});
+    make_router_problem(run, routing_rows, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
 }
 
-void pose_expert_route(Trial& trial, const KernelUse&) {
-    pose_route(trial, {});
-    pose_route(trial, {.normalised = false});
-    pose_route(trial, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
-    pose_biased_route(trial);
-    pose_grouped_route(trial, {}, {2, 3});
-    pose_grouped_route(trial, {.normalised = false}, {2, 3});
-    pose_grouped_route(trial, {.scores = RoutingRule::Scores::sigmoid}, {5, 4});
+void make_expert_route_problem(KernelRun& run, const KernelUse&) {
+    make_route_problem(run, {});
+    make_route_problem(run, {.normalised = false});
+    make_route_problem(run, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
+    make_biased_route_problem(run);
+    make_grouped_route_problem(run, {}, {2, 3});
+    make_grouped_route_problem(run, {.normalised = false}, {2, 3});
+    make_grouped_route_problem(run, {.scores = RoutingRule::Scores::sigmoid}, {5, 4});
 }
 
-void pose_expert_group(Trial& trial, const KernelUse&) {
+void make_expert_group_problem(KernelRun& run, const KernelUse&) {
     constexpr uint32_t few_experts = 4; // so that some have more than a tile's pairs
     std::vector<uint32_t> chosen;
     for (uint32_t row = 0; row < routing_rows; ++row) {
@@ -286,22 +283,65 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
     }
     const uint32_t tile_pairs = expert_tile_pairs(pairs, few_experts, Arrangement::rows);
     const vk::Range range =
-        trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
-    expert_group({trial.library(), trial.recorder()},
-                 {.experts = trial.put(chosen),
-                  .routing_weights = trial.put(std::vector<float>(pairs)),
+        run.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
+    expert_group({run.library(), run.recorder()},
+                 {.experts = run.put(chosen),
+                  .routing_weights = run.put(std::vector<float>(pairs)),
                   .count = few_experts,
                   .experts_per_token = routing_used,
                   .rows = routing_rows},
                  {.range = range, .tile_pairs = tile_pairs});
-    trial.expect(range, [chosen, tile_pairs](ByteView content) {
+    run.expect(range, [chosen, tile_pairs](ByteView content) {
         return groups_hold(words_of(content), chosen, tile_pairs);
     });
 }
 
-void pose_expert_sum(Trial& trial, const KernelUse&) {
-    pose_sum(trial, false);
-    pose_sum(trial, true);
+void make_expert_sum_problem(KernelRun& run, const KernelUse&) {
+    make_sum_problem(run, false);
+    make_sum_problem(run, true);
 }
+
+std::vector<KernelUse> expert_router_uses(const PlanTarget& target, const KernelScope& scope) {
+    const bool has_router = scope.stacks.any() && scope.matrices.test(static_cast<std::size_t>(Format::f32));
+    if (!has_router || !expert_router_usable(target, {.layout = exact_layout(target, Format::f32)}))
+        return {};
+    return {{.operation = &expert_router_operation, .variant = reduced(target, shaders::expert_router)}};
+}
+
+} // namespace
+
+const Operation expert_route_operation{
+    .name = "expert_route",
+    .uses =
+        [](const PlanTarget& target, const KernelScope& scope) {
+            return one_use(expert_route_operation, reduced(target, shaders::expert_route),
+                           scope.stacks.any());
+        },
+    .make_problem = make_expert_route_problem,
+};
+
+const Operation expert_router_operation{
+    .name = "expert_router",
+    .uses = expert_router_uses,
+    .make_problem = make_expert_router_problem,
+};
+
+const Operation expert_group_operation{
+    .name = "expert_group",
+    .uses =
+        [](const PlanTarget&, const KernelScope& scope) {
+            return one_use(expert_group_operation, shaders::expert_group(), scope.stacks.any());
+        },
+    .make_problem = make_expert_group_problem,
+};
+
+const Operation expert_sum_operation{
+    .name = "expert_sum",
+    .uses =
+        [](const PlanTarget&, const KernelScope& scope) {
+            return one_use(expert_sum_operation, shaders::expert_sum(), scope.stacks.any());
+        },
+    .make_problem = make_expert_sum_problem,
+};
 
 } // namespace etna::kernels

@@ -1,7 +1,7 @@
 #include "core/kernels/operations/mamba2.hpp"
-
+#include "core/kernels/operations/uses.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ struct MambaValue {
 };
 
 /// Outputs of all rows, and the state after the kept ones.
-void expect_mamba(Trial& trial, const MambaInputs& inputs, const Activations& output, vk::Range state) {
+void expect_mamba(KernelRun& run, const MambaInputs& inputs, const Activations& output, vk::Range state) {
     const uint32_t columns = mamba_shape.output_columns();
     std::vector<Bounded> outputs(std::size_t{mamba_rows} * columns);
     std::vector<Bounded> states;
@@ -78,24 +78,22 @@ void expect_mamba(Trial& trial, const MambaInputs& inputs, const Activations& ou
             outputs[std::size_t{row} * columns + column] = nearly(one.step(inputs, row));
         }
     }
-    trial.expect_rows(output, 0, outputs);
-    trial.expect_numbers(state, std::move(states));
+    run.expect_rows(output, 0, outputs);
+    run.expect_numbers(state, std::move(states));
 }
 
-} // namespace
-
-void pose_mamba2(Trial& trial, const KernelUse&) {
+void make_mamba2_problem(KernelRun& run, const KernelUse&) {
     const MambaInputs inputs = mamba_inputs();
-    const std::vector<float> unset(mamba2_state_bytes(mamba_shape) / 4, Trial::unset);
-    const std::vector<float> unset_pending(mamba2_pending_bytes(mamba_shape) / 4, Trial::unset);
+    const std::vector<float> unset(mamba2_state_bytes(mamba_shape) / 4, KernelRun::unset);
+    const std::vector<float> unset_pending(mamba2_pending_bytes(mamba_shape) / 4, KernelRun::unset);
     Mamba2 operation{.shape = mamba_shape,
-                     .xbc = trial.put_rows(inputs.xbc, mamba_rows, mamba_shape.xbc_columns()),
-                     .dt = trial.put_rows(inputs.dt, mamba_rows, mamba_shape.heads),
-                     .decay = trial.put(inputs.decay),
-                     .dt_bias = trial.put(inputs.dt_bias),
-                     .skip = trial.put(inputs.skip),
-                     .states = {.states = trial.put(unset), .pending = trial.put(unset_pending), .slots = 1},
-                     .output = trial.put_unset(mamba_rows, mamba_shape.output_columns())};
+                     .xbc = run.put_rows(inputs.xbc, mamba_rows, mamba_shape.xbc_columns()),
+                     .dt = run.put_rows(inputs.dt, mamba_rows, mamba_shape.heads),
+                     .decay = run.put(inputs.decay),
+                     .dt_bias = run.put(inputs.dt_bias),
+                     .skip = run.put(inputs.skip),
+                     .states = {.states = run.put(unset), .pending = run.put(unset_pending), .slots = 1},
+                     .output = run.put_unset(mamba_rows, mamba_shape.output_columns())};
     // A prompt, drafts, and a step that commits the accepted draft.
     const std::vector<SequenceInfo> steps{{.slot = 0,
                                            .first_row = 0,
@@ -116,10 +114,21 @@ void pose_mamba2(Trial& trial, const KernelUse&) {
                                            .accepted = 1,
                                            .flags = pending_parity}};
     for (const SequenceInfo& step : steps) {
-        operation.sequences = {.infos = trial.put(std::vector{step}), .count = 1, .rows = mamba_rows};
-        mamba2({trial.library(), trial.recorder()}, operation);
+        operation.sequences = {.infos = run.put(std::vector{step}), .count = 1, .rows = mamba_rows};
+        mamba2({run.library(), run.recorder()}, operation);
     }
-    expect_mamba(trial, inputs, operation.output, operation.states.states);
+    expect_mamba(run, inputs, operation.output, operation.states.states);
 }
+
+} // namespace
+
+const Operation mamba2_operation{
+    .name = "mamba2",
+    .uses =
+        [](const PlanTarget&, const KernelScope& scope) {
+            return one_use(mamba2_operation, shaders::mamba2(), scope.mamba2);
+        },
+    .make_problem = make_mamba2_problem,
+};
 
 } // namespace etna::kernels

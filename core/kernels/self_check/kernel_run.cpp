@@ -1,4 +1,4 @@
-#include "core/kernels/self_check/trial.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,12 +21,12 @@ bool within(float result, const Bounded& expected) {
 
 } // namespace
 
-Result<Trial> Trial::create(Library& library) {
+Result<KernelRun> KernelRun::create(Library& library) {
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(library.device()));
-    return Trial(library, std::move(recorder));
+    return KernelRun(library, std::move(recorder));
 }
 
-vk::Range Trial::put_bytes(ByteView content) {
+vk::Range KernelRun::put_bytes(ByteView content) {
     if (content.empty())
         return {};
     const uint64_t bytes = round_up(content.size(), 16);
@@ -42,7 +42,7 @@ vk::Range Trial::put_bytes(ByteView content) {
     return buffers_.back().range(0, content.size());
 }
 
-Activations Trial::put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns) {
+Activations KernelRun::put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns) {
     const uint32_t stride = padded_columns(columns);
     std::vector<float> padded(std::size_t{rows} * stride, 0.0F);
     for (uint32_t row = 0; row < rows; ++row) {
@@ -52,15 +52,15 @@ Activations Trial::put_rows(const std::vector<float>& content, uint32_t rows, ui
     return {.range = put(padded), .columns = columns, .stride = stride};
 }
 
-Activations Trial::put_unset(uint32_t rows, uint32_t columns) {
+Activations KernelRun::put_unset(uint32_t rows, uint32_t columns) {
     return put_rows(std::vector<float>(std::size_t{rows} * columns, unset), rows, columns);
 }
 
-void Trial::expect(vk::Range range, std::function<bool(ByteView)> holds) {
+void KernelRun::expect(vk::Range range, std::function<bool(ByteView)> holds) {
     expectations_.push_back({range, std::move(holds)});
 }
 
-void Trial::expect_numbers(vk::Range range, std::vector<Bounded> expected) {
+void KernelRun::expect_numbers(vk::Range range, std::vector<Bounded> expected) {
     expect(range, [expected = std::move(expected)](ByteView content) {
         for (std::size_t i = 0; i < expected.size(); ++i) {
             if (!within(element_at<float>(content, i), expected[i]))
@@ -70,7 +70,8 @@ void Trial::expect_numbers(vk::Range range, std::vector<Bounded> expected) {
     });
 }
 
-void Trial::expect_rows(const Activations& results, uint32_t first, const std::vector<Bounded>& expected) {
+void KernelRun::expect_rows(const Activations& results, uint32_t first,
+                            const std::vector<Bounded>& expected) {
     const uint32_t columns = results.columns;
     const auto rows = static_cast<uint32_t>(expected.size() / columns);
     for (uint32_t row = 0; row < rows; ++row) {
@@ -79,7 +80,7 @@ void Trial::expect_rows(const Activations& results, uint32_t first, const std::v
     }
 }
 
-void Trial::expect_words(vk::Range range, std::vector<uint32_t> expected) {
+void KernelRun::expect_words(vk::Range range, std::vector<uint32_t> expected) {
     expect(range, [expected = std::move(expected)](ByteView content) {
         for (std::size_t i = 0; i < expected.size(); ++i) {
             if (element_at<uint32_t>(content, i) != expected[i])
@@ -89,13 +90,13 @@ void Trial::expect_words(vk::Range range, std::vector<uint32_t> expected) {
     });
 }
 
-Status Trial::start() {
+Status KernelRun::start() {
     ETNA_TRY(vk::CommandBuffer commands, recorder_.finish());
     ETNA_TRY(done_at_, library_->device().submit(std::move(commands)));
     return {};
 }
 
-ByteView Trial::content(vk::Range range) const {
+ByteView KernelRun::content(vk::Range range) const {
     for (const vk::Buffer& buffer : buffers_) {
         const vk::Range all = buffer.range();
         if (range.address >= all.address && range.address + range.bytes <= all.address + all.bytes)
@@ -104,7 +105,7 @@ ByteView Trial::content(vk::Range range) const {
     return {};
 }
 
-Result<bool> Trial::is_right() {
+Result<bool> KernelRun::is_right() {
     ETNA_CHECK(library_->device().wait(done_at_));
     return std::all_of(expectations_.begin(), expectations_.end(),
                        [&](const Expectation& one) { return one.holds(content(one.range)); });

@@ -1,20 +1,21 @@
 #include "core/kernels/operations/embed.hpp"
-
-#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/operations/uses.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <cmath>
 
 namespace etna::kernels {
+namespace {
 
-void pose_embed(Trial& trial, const KernelUse& use) {
+void make_embed_problem(KernelRun& run, const KernelUse& use) {
     constexpr uint32_t vocabulary = 21;
     constexpr uint32_t slot = RowInfo::input_is_slot;
     Noise noise(1);
-    const Layout layout = use.layout;
+    const Layout layout = *use.layout;
     const uint32_t columns = fitting_columns(layout, 288);
     const NoiseMatrices table =
-        put_weights(trial, noise, {.layout = layout, .rows = vocabulary, .columns = columns});
+        put_weights(run, noise, {.layout = layout, .rows = vocabulary, .columns = columns});
     const std::vector<RowInfo> infos{{.input = 20},
                                      {.input = 3},
                                      {.input = slot | 1},
@@ -25,22 +26,21 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     const std::vector<float> positions = noise.numbers(uint64_t{2} * columns);
     const std::vector<float> constant = noise.numbers(columns);
     const std::vector<float> embeddings = noise.numbers(uint64_t{2} * columns);
-    const Activations output = trial.put_unset(rows, columns);
-    embed({trial.library(), trial.recorder()},
-          {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
-           .slots = trial.put(std::vector<uint32_t>{5, 13}),
-           .embeddings = trial.put(embeddings),
-           .table = table.device,
-           .output = output,
-           .scale = 0.5F});
-    const Activations with_positions = trial.put_unset(1, columns);
-    embed({trial.library(), trial.recorder()},
-          {.rows = {.infos = trial.put(std::vector<RowInfo>{{.input = 3, .position = 1}}),
+    const Activations output = run.put_unset(rows, columns);
+    embed({run.library(), run.recorder()}, {.rows = {.infos = run.put(infos), .first = 0, .count = rows},
+                                            .slots = run.put(std::vector<uint32_t>{5, 13}),
+                                            .embeddings = run.put(embeddings),
+                                            .table = table.device,
+                                            .output = output,
+                                            .scale = 0.5F});
+    const Activations with_positions = run.put_unset(1, columns);
+    embed({run.library(), run.recorder()},
+          {.rows = {.infos = run.put(std::vector<RowInfo>{{.input = 3, .position = 1}}),
                     .first = 0,
                     .count = 1},
-           .slots = trial.put(std::vector<uint32_t>{5, 13}),
-           .positions = trial.put(positions),
-           .constant = trial.put(constant),
+           .slots = run.put(std::vector<uint32_t>{5, 13}),
+           .positions = run.put(positions),
+           .constant = run.put(constant),
            .table = table.device,
            .output = with_positions});
     std::vector<Bounded> expected;
@@ -55,7 +55,7 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     }
     for (uint32_t k = 0; k < columns; ++k)
         expected.push_back({embeddings[columns + k], 0});
-    trial.expect_rows(output, 0, expected);
+    run.expect_rows(output, 0, expected);
     expected.clear();
     for (uint32_t k = 0; k < columns; ++k) {
         const double value = table.values[std::size_t{3} * columns + k];
@@ -63,7 +63,27 @@ void pose_embed(Trial& trial, const KernelUse& use) {
                             std::abs(constant[k]);
         expected.push_back({value + positions[columns + k] + constant[k], 4 * rounding * size});
     }
-    trial.expect_rows(with_positions, 0, expected);
+    run.expect_rows(with_positions, 0, expected);
 }
+
+std::vector<KernelUse> embed_uses(const PlanTarget& target, const KernelScope& scope) {
+    std::vector<KernelUse> uses;
+    for (const Layout layout : matrix_layouts(target, scope, scope.tables)) {
+        uses.push_back({.operation = &embed_operation,
+                        .variant = shaders::embed(static_cast<shaders::Format>(layout.format),
+                                                  static_cast<shaders::Arrangement>(layout.arrangement)),
+                        .layout = layout});
+    }
+    return uses;
+}
+
+} // namespace
+
+const Operation embed_operation{
+    .name = "embed",
+    .weights = WeightKind::matrix,
+    .uses = embed_uses,
+    .make_problem = make_embed_problem,
+};
 
 } // namespace etna::kernels

@@ -1,9 +1,8 @@
-#include "core/kernels/operations/sample.hpp"
-
 #include "core/kernels/operations/rms_norm.hpp"
-#include "core/kernels/operations/suppress.hpp"
-#include "core/kernels/self_check/noise.hpp"
-#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/operations/sample.hpp"
+#include "core/kernels/operations/uses.hpp"
+#include "core/kernels/self_check/kernel_run.hpp"
+#include "core/kernels/self_check/logits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,22 +15,10 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t vocabulary = 2501;
 constexpr uint32_t chunk = 1024; // as in shaders/sample/sample_info.glsl
 constexpr uint32_t chunks = 3;
-constexpr uint32_t sample_rows = 2;
 constexpr uint32_t candidates = 5;
 constexpr uint32_t list_words = 4 + 2 * candidates; // of a chunk, shaders/sample/arguments.h
-
-/// Logits with many ties; the second row has one NaN.
-std::vector<float> random_logits() {
-    Noise noise(12);
-    std::vector<float> logits(std::size_t{sample_rows} * vocabulary);
-    for (float& logit : logits)
-        logit = std::round(noise.number() * 32) / 4;
-    logits[vocabulary + 1500] = std::numeric_limits<float>::quiet_NaN();
-    return logits;
-}
 
 struct Summary {
     float largest = -std::numeric_limits<float>::infinity();
@@ -64,18 +51,9 @@ Summary chunk_summary(const std::vector<float>& logits, uint32_t row, uint32_t i
     return summary_of(logits, row, index * chunk, std::min((index + 1) * chunk, vocabulary));
 }
 
-uint32_t word_of(float number) {
-    return std::bit_cast<uint32_t>(number);
-}
-
 void append_pairs(const Summary& summary, std::vector<uint32_t>& words) {
     for (const SampleResult::Pair& one : summary.best)
         words.insert(words.end(), {one.token, word_of(one.logit)});
-}
-
-/// Words of a part of a range.
-vk::Range words_at(vk::Range range, uint64_t first, uint64_t count) {
-    return range.part(first * 4, count * 4);
 }
 
 /// Philox4x32-10 as shaders/sample/philox.glsl says, for the counter (position, 0, 0, 0) and key (seed, 0).
@@ -123,52 +101,34 @@ uint32_t certain_seed(const Summary& summary, uint32_t position) {
     return seed;
 }
 
-} // namespace
-
-void pose_suppress(Trial& trial, const KernelUse&) {
-    constexpr std::array<uint32_t, 4> ids{0, 63, 1024, vocabulary - 1};
-    std::vector<float> numbers = random_logits();
-    const Activations logits = trial.put_rows(numbers, sample_rows, vocabulary);
-    suppress({trial.library(), trial.recorder()}, {.logits = logits, .count = sample_rows, .ids = ids});
-    for (uint32_t row = 0; row < sample_rows; ++row) {
-        const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * vocabulary);
-        for (const uint32_t id : ids)
-            first[id] = -std::numeric_limits<float>::infinity();
-        std::vector<uint32_t> expected;
-        std::transform(first, first + vocabulary, std::back_inserter(expected), word_of);
-        trial.expect_words(words_at(logits.rows(row, 1), 0, vocabulary), expected);
-    }
-}
-
-void pose_sample_partial(Trial& trial, const KernelUse&) {
+void make_sample_partial_problem(KernelRun& run, const KernelUse&) {
     const std::vector<float> logits = random_logits();
-    const vk::Range partials =
-        trial.put(std::vector<uint32_t>(std::size_t{sample_rows} * chunks * list_words));
-    sample_partial({trial.library(), trial.recorder()},
-                   {.logits = trial.put_rows(logits, sample_rows, vocabulary),
+    const vk::Range partials = run.put(std::vector<uint32_t>(std::size_t{sample_rows} * chunks * list_words));
+    sample_partial({run.library(), run.recorder()},
+                   {.logits = run.put_rows(logits, sample_rows, vocabulary),
                     .count = sample_rows,
                     .candidates = candidates,
-                    .infos = trial.put(std::vector<SampleInfo>(sample_rows)),
-                    .slots = trial.put(std::vector<uint32_t>(1)),
+                    .infos = run.put(std::vector<SampleInfo>(sample_rows)),
+                    .slots = run.put(std::vector<uint32_t>(1)),
                     .partials = partials,
-                    .results = trial.put(std::vector<SampleResult>(sample_rows))});
+                    .results = run.put(std::vector<SampleResult>(sample_rows))});
     for (uint32_t row = 0; row < sample_rows; ++row) {
         for (uint32_t i = 0; i < chunks; ++i) {
             const Summary exact = chunk_summary(logits, row, i);
             const uint64_t at = (uint64_t{row} * chunks + i) * list_words;
             std::vector<uint32_t> words;
             append_pairs(exact, words);
-            trial.expect_words(words_at(partials, at, 1), {word_of(exact.largest)});
+            run.expect_words(words_at(partials, at, 1), {word_of(exact.largest)});
             // exp of differences up to 16, each good for 3 + 2 x 16 units, and a sum over the chunk
-            trial.expect_numbers(words_at(partials, at + 1, 1),
-                                 {{exact.sum, (chunk + 80) * rounding * exact.sum}});
-            trial.expect_words(words_at(partials, at + 2, 1), {exact.not_a_number});
-            trial.expect_words(words_at(partials, at + 4, words.size()), words);
+            run.expect_numbers(words_at(partials, at + 1, 1),
+                               {{exact.sum, (chunk + 80) * rounding * exact.sum}});
+            run.expect_words(words_at(partials, at + 2, 1), {exact.not_a_number});
+            run.expect_words(words_at(partials, at + 4, words.size()), words);
         }
     }
 }
 
-void pose_sample_finish(Trial& trial, const KernelUse&) {
+void make_sample_finish_problem(KernelRun& run, const KernelUse&) {
     constexpr uint32_t position = 77;
     const std::vector<float> logits = random_logits();
     std::vector<uint32_t> words;
@@ -185,17 +145,17 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
     const uint32_t seed = certain_seed(summaries[1], position);
     const std::vector<SampleInfo> infos{
         {.slot = 1}, {.temperature = temperature, .top_k = candidates, .seed = seed, .position = position}};
-    const vk::Range slots = trial.put(std::vector<uint32_t>{1234, 1234, 1234});
-    const vk::Range results = trial.put(std::vector<SampleResult>(sample_rows));
-    sample_finish({trial.library(), trial.recorder()},
-                  {.logits = trial.put_rows(logits, sample_rows, vocabulary),
+    const vk::Range slots = run.put(std::vector<uint32_t>{1234, 1234, 1234});
+    const vk::Range results = run.put(std::vector<SampleResult>(sample_rows));
+    sample_finish({run.library(), run.recorder()},
+                  {.logits = run.put_rows(logits, sample_rows, vocabulary),
                    .count = sample_rows,
                    .candidates = candidates,
-                   .infos = trial.put(infos),
+                   .infos = run.put(infos),
                    .slots = slots,
-                   .partials = trial.put(words),
+                   .partials = run.put(words),
                    .results = results,
-                   .nan_probes = trial.put(std::vector<uint32_t>{no_nan_probe, 5, 8})});
+                   .nan_probes = run.put(std::vector<uint32_t>{no_nan_probe, 5, 8})});
     const std::array<std::size_t, sample_rows> indices{
         0, index_of(summaries[1], uniform_number(seed, position))};
     for (uint32_t row = 0; row < sample_rows; ++row) {
@@ -205,13 +165,33 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         const double log_sum = exact.largest + std::log(exact.sum);
         std::vector<uint32_t> pairs;
         append_pairs(exact, pairs);
-        trial.expect_words(words_at(results, at, 2), {drawn.token, word_of(drawn.logit)});
-        trial.expect_numbers(words_at(results, at + 2, 1),
-                             {{log_sum, 128 * rounding * (1 + std::abs(log_sum))}});
-        trial.expect_words(words_at(results, at + 3, 1), {exact.not_a_number != 0 ? 1 + 5U : 0U});
-        trial.expect_words(words_at(results, at + 4, pairs.size()), pairs);
+        run.expect_words(words_at(results, at, 2), {drawn.token, word_of(drawn.logit)});
+        run.expect_numbers(words_at(results, at + 2, 1),
+                           {{log_sum, 128 * rounding * (1 + std::abs(log_sum))}});
+        run.expect_words(words_at(results, at + 3, 1), {exact.not_a_number != 0 ? 1 + 5U : 0U});
+        run.expect_words(words_at(results, at + 4, pairs.size()), pairs);
     }
-    trial.expect_words(slots, {1234, summaries[0].best[0].token, 1234});
+    run.expect_words(slots, {1234, summaries[0].best[0].token, 1234});
 }
+
+} // namespace
+
+const Operation sample_partial_operation{
+    .name = "sample_partial",
+    .uses =
+        [](const PlanTarget& target, const KernelScope&) {
+            return one_use(sample_partial_operation, reduced(target, shaders::sample_partial));
+        },
+    .make_problem = make_sample_partial_problem,
+};
+
+const Operation sample_finish_operation{
+    .name = "sample_finish",
+    .uses =
+        [](const PlanTarget& target, const KernelScope&) {
+            return one_use(sample_finish_operation, reduced(target, shaders::sample_finish));
+        },
+    .make_problem = make_sample_finish_problem,
+};
 
 } // namespace etna::kernels

@@ -1,0 +1,9 @@
+#include "core/kernels/rows.hpp"
+
+namespace etna::kernels {
+
+std::string_view to_string(RowPath path) {
+    return path == RowPath::prefill ? "prompt" : "generation";
+}
+
+} // namespace etna::kernels
