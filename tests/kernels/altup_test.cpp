@@ -154,12 +154,13 @@ TEST_CASE("match_rms agrees with the twin, also in place and below its epsilon")
                 const std::vector<float> target = random_floats(random, std::size_t{rows} * columns);
                 const auto input = device.upload_rows(x, rows, columns);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    match_rms({library, recorder}, {.input = input,
-                                                    .target = device.upload_rows(target, rows, columns),
-                                                    .output = input,
-                                                    .count = rows - 1,
-                                                    .epsilon = 1e-5F,
-                                                    .store = store});
+                    kernels::match_rms({library, recorder},
+                                       {.input = input,
+                                        .target = device.upload_rows(target, rows, columns),
+                                        .output = input,
+                                        .count = rows - 1,
+                                        .epsilon = 1e-5F,
+                                        .store = store});
                 });
                 const std::vector<float> y = device.download_rows(input);
                 for (uint32_t row = 0; row < rows; ++row) {
@@ -189,7 +190,7 @@ TEST_CASE("statistical_top_k agrees with the twin") {
                 const std::vector<float> x = random_floats(random, std::size_t{rows} * columns);
                 const auto values = device.upload_rows(x, rows, columns);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    statistical_top_k(
+                    kernels::statistical_top_k(
                         {library, recorder},
                         {.values = values, .first = 1, .count = rows - 1, .deviations = deviations});
                 });
@@ -257,10 +258,11 @@ TEST_CASE("altup, match_rms and statistical_top_k refuse shapes that do not fit"
     CHECK_FALSE(refuses_scale(8));
     CHECK(refuses_scale(7));
     CHECK(refused([&](vk::Recorder& recorder) {
-        match_rms({device.library(), recorder},
-                  {.input = zeros(2, 8), .target = zeros(1, 8), .output = zeros(2, 8), .count = 2});
+        kernels::match_rms({device.library(), recorder},
+                           {.input = zeros(2, 8), .target = zeros(1, 8), .output = zeros(2, 8), .count = 2});
     }));
     CHECK(refused([&](vk::Recorder& recorder) {
-        statistical_top_k({device.library(), recorder}, {.values = zeros(2, 8), .first = 1, .count = 2});
+        kernels::statistical_top_k({device.library(), recorder},
+                                   {.values = zeros(2, 8), .first = 1, .count = 2});
     }));
 }

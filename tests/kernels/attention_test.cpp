@@ -213,8 +213,8 @@ private:
         kernels::Activations halved = operation.output;
         halved.halves = device_.upload(zeros);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve({library, recorder},
-                  {.rows = halved, .first = operation.rows.first, .count = operation.rows.count});
+            kernels::halve({library, recorder},
+                           {.rows = halved, .first = operation.rows.first, .count = operation.rows.count});
         });
         REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
     }
@@ -595,7 +595,7 @@ TEST_CASE("attention refuses fewer sinks than query heads") {
     const auto refused = [&] {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        attention(device.library(), *recorder, operation);
+        attention({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -650,7 +650,7 @@ TEST_CASE("attention refuses decode rows with too little scratch memory or too f
     const auto refused = [&](const kernels::Attention& one) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        attention(device.library(), *recorder, one);
+        attention({device.library(), *recorder}, one);
         return !recorder->finish().has_value();
     };
     REQUIRE_FALSE(refused(operation));

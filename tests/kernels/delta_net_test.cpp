@@ -280,12 +280,12 @@ TEST_CASE("gated_rms_norm agrees with the twin") {
             const std::vector<float> weight = random_floats(random, head_dim);
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gated_rms_norm({library, recorder}, {.values = values,
-                                                     .gate = device.upload_rows(z, rows, columns),
-                                                     .weight = device.upload(weight),
-                                                     .head_dim = head_dim,
-                                                     .first = 1,
-                                                     .count = rows - 1});
+                kernels::gated_rms_norm({library, recorder}, {.values = values,
+                                                              .gate = device.upload_rows(z, rows, columns),
+                                                              .weight = device.upload(weight),
+                                                              .head_dim = head_dim,
+                                                              .first = 1,
+                                                              .count = rows - 1});
             });
             const std::vector<float> y = device.download_rows(values);
             REQUIRE(std::equal(y.begin(), y.begin() + columns, x.begin()));

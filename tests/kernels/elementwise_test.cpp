@@ -208,7 +208,7 @@ TEST_CASE("gate_multiply alone does not read up") {
         const std::vector<float> x = random_floats(random, columns);
         const auto gate = device.upload_rows(x, 1, columns);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            gate_multiply(
+            kernels::gate_multiply(
                 {library, recorder},
                 {.gate = gate, .up = gate, .is_alone = true, .count = 1, .kind = kernels::Gate::gelu_erf});
         });
@@ -239,19 +239,19 @@ TEST_CASE("rms_norm and gate_multiply write the same halves as halve to the bit"
             const auto gate = with_halves(device.upload_rows(random_floats(random, size), rows, columns));
             const auto weight = device.upload(random_floats(random, columns));
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm({library, recorder}, {.input = input,
-                                               .output = normed,
-                                               .weight = weight,
-                                               .output_first = 1,
-                                               .count = rows - 1,
-                                               .halves = true});
-                gate_multiply({library, recorder},
-                              {.gate = gate, .up = input, .count = rows, .halves = true});
+                kernels::rms_norm({library, recorder}, {.input = input,
+                                                        .output = normed,
+                                                        .weight = weight,
+                                                        .output_first = 1,
+                                                        .count = rows - 1,
+                                                        .halves = true});
+                kernels::gate_multiply({library, recorder},
+                                       {.gate = gate, .up = input, .count = rows, .halves = true});
             });
             for (const kernels::Activations& result : {normed, gate}) {
                 const auto halved = with_halves(result);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    halve({library, recorder}, {.rows = halved, .first = 1, .count = rows - 1});
+                    kernels::halve({library, recorder}, {.rows = halved, .first = 1, .count = rows - 1});
                 });
                 const auto content = [&](vk::Range halves) {
                     const std::vector<std::byte> bytes = device.download_bytes(halves);
@@ -278,12 +278,12 @@ TEST_CASE("rms_norm records the first NaN probe that fires for a row") {
             const auto output =
                 device.upload_rows(std::vector<float>(std::size_t{rows} * columns), rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm({library, recorder},
-                         {.input = input,
-                          .output = output,
-                          .weight = weights,
-                          .count = rows,
-                          .nan_probe = kernels::NanProbe{.nan_probes = probes, .nan_probe = probe}});
+                kernels::rms_norm({library, recorder},
+                                  {.input = input,
+                                   .output = output,
+                                   .weight = weights,
+                                   .count = rows,
+                                   .nan_probe = kernels::NanProbe{.nan_probes = probes, .nan_probe = probe}});
             });
             return device.download<uint32_t>(probes);
         };
@@ -317,8 +317,8 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
             const auto gates = device.upload_rows(gate, rows, columns);
             const auto ups = device.upload_rows(up, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gate_multiply({library, recorder},
-                              {.gate = gates, .up = ups, .first = 1, .count = 2, .kind = kind});
+                kernels::gate_multiply({library, recorder},
+                                       {.gate = gates, .up = ups, .first = 1, .count = 2, .kind = kind});
             });
             const std::vector<float> y = device.download_rows(gates);
             const reference::Vector expected = twin_of(kind)(std::vector<double>(gate.begin(), gate.end()),
@@ -421,7 +421,7 @@ TEST_CASE("gate_multiply refuses biases and experts that are shorter than their 
         change(*operation.biases);
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        gate_multiply(device.library(), *recorder, operation);
+        gate_multiply({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -447,7 +447,7 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
                 x[i] *= scales[i % scales.size()];
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                soft_cap({library, recorder}, {.values = values, .count = 2, .cap = cap});
+                kernels::soft_cap({library, recorder}, {.values = values, .count = 2, .cap = cap});
             });
             const std::vector<float> y = device.download_rows(values);
             for (std::size_t i = 0; i < y.size(); ++i) {
@@ -502,7 +502,7 @@ TEST_CASE("suppress makes logits minus infinity, and changes no other one") {
             std::vector<float> expected = random_floats(random, std::size_t{rows} * columns);
             const auto logits = device.upload_rows(expected, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                suppress({library, recorder}, {.logits = logits, .count = rows - 1, .ids = ids});
+                kernels::suppress({library, recorder}, {.logits = logits, .count = rows - 1, .ids = ids});
             });
             for (uint32_t row = 0; row + 1 < rows; ++row) {
                 for (const uint32_t id : ids)
@@ -520,7 +520,7 @@ TEST_CASE("suppress refuses too many ids, and ids outside the vocabulary") {
     const auto refused = [&](const std::vector<uint32_t>& ids) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        suppress(device.library(), *recorder, {.logits = logits, .count = 1, .ids = ids});
+        kernels::suppress({device.library(), *recorder}, {.logits = logits, .count = 1, .ids = ids});
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -542,12 +542,12 @@ TEST_CASE("rms_norm with Store::add adds to the output") {
         const auto output = device.upload_rows(before, rows, columns);
         const vk::Range weights = device.upload(weight);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            rms_norm({library, recorder}, {.input = input,
-                                           .output = output,
-                                           .weight = weights,
-                                           .count = 2,
-                                           .epsilon = 1e-6F,
-                                           .store = kernels::Store::add});
+            kernels::rms_norm({library, recorder}, {.input = input,
+                                                    .output = output,
+                                                    .weight = weights,
+                                                    .count = 2,
+                                                    .epsilon = 1e-6F,
+                                                    .store = kernels::Store::add});
         });
         const std::vector<float> y = device.download_rows(output);
         for (uint32_t row = 0; row < rows; ++row) {
@@ -582,15 +582,15 @@ TEST_CASE("rms_norm normalises groups of a row, and scales the sum") {
             const vk::Range weights = device.upload(weight);
             const vk::Range scales = device.upload(std::vector<float>{scale});
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                rms_norm({library, recorder}, {.input = input,
-                                               .output = output,
-                                               .weight = weights,
-                                               .groups = groups,
-                                               .count = rows,
-                                               .epsilon = 1e-6F,
-                                               .store = kernels::Store::add,
-                                               .factor = factor,
-                                               .scale = scales});
+                kernels::rms_norm({library, recorder}, {.input = input,
+                                                        .output = output,
+                                                        .weight = weights,
+                                                        .groups = groups,
+                                                        .count = rows,
+                                                        .epsilon = 1e-6F,
+                                                        .store = kernels::Store::add,
+                                                        .factor = factor,
+                                                        .scale = scales});
             });
             const std::vector<float> y = device.download_rows(output);
             for (std::size_t at = 0; at < y.size(); at += width) {

@@ -34,12 +34,13 @@ TEST_CASE(
                 const vk::Range slot_range = device.upload(slots);
                 const vk::Range info_range = device.upload(infos);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    embed({library, recorder}, {.rows = {.infos = info_range, .first = 1, .count = count},
-                                                .slots = slot_range,
-                                                .embeddings = embedding_range,
-                                                .table = table,
-                                                .output = output,
-                                                .scale = 0.5F});
+                    kernels::embed({library, recorder},
+                                   {.rows = {.infos = info_range, .first = 1, .count = count},
+                                    .slots = slot_range,
+                                    .embeddings = embedding_range,
+                                    .table = table,
+                                    .output = output,
+                                    .scale = 0.5F});
                 });
                 const std::vector<float> y = device.download_rows(output);
                 for (uint32_t row = 0; row < expected.size(); ++row) {
@@ -75,11 +76,11 @@ TEST_CASE("rows that name an embedding read token 0 of a table without embedding
         const vk::Range info_range = device.upload(infos);
         const vk::Range slots = device.upload(std::vector<uint32_t>{0});
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            embed({library, recorder}, {.rows = {.infos = info_range, .first = 0, .count = 2},
-                                        .slots = slots,
-                                        .table = table,
-                                        .output = output,
-                                        .scale = 2});
+            kernels::embed({library, recorder}, {.rows = {.infos = info_range, .first = 0, .count = 2},
+                                                 .slots = slots,
+                                                 .table = table,
+                                                 .output = output,
+                                                 .scale = 2});
         });
         const std::vector<float> y = device.download_rows(output);
         for (uint32_t k = 0; k < width; ++k) {
@@ -106,12 +107,12 @@ TEST_CASE("embed adds the embedding of the position, and a constant") {
         const vk::Range position_range = device.upload(positions);
         const vk::Range constant_range = device.upload(constant);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            embed({library, recorder}, {.rows = {.infos = info_range, .first = 0, .count = 2},
-                                        .slots = slots,
-                                        .positions = position_range,
-                                        .constant = constant_range,
-                                        .table = table,
-                                        .output = output});
+            kernels::embed({library, recorder}, {.rows = {.infos = info_range, .first = 0, .count = 2},
+                                                 .slots = slots,
+                                                 .positions = position_range,
+                                                 .constant = constant_range,
+                                                 .table = table,
+                                                 .output = output});
         });
         const std::vector<float> y = device.download_rows(output);
         for (uint32_t k = 0; k < width; ++k) {

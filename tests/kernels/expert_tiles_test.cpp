@@ -180,7 +180,7 @@ private:
         kernels::Activations halved = operation.output;
         halved.halves = device_.upload(std::vector<std::byte>(operation.output.halves.bytes));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve({library, recorder}, {.rows = halved, .count = pairs});
+            kernels::halve({library, recorder}, {.rows = halved, .count = pairs});
         });
         REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
         for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
@@ -294,13 +294,13 @@ void check_plain(const kernels::LibraryOptions& options, kernels::Format format,
     const auto output = unset_rows(device, pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         expert_group({library, recorder}, mixture.made.choice, mixture.made.groups);
-        expert_linear({library, recorder},
-                      {.weights = stack.device,
-                       .input = input,
-                       .output = output,
-                       .reads = by_row ? kernels::ExpertInput::row : kernels::ExpertInput::pair,
-                       .choice = mixture.made.choice,
-                       .groups = mixture.groups(grouped)});
+        kernels::expert_linear({library, recorder},
+                               {.weights = stack.device,
+                                .input = input,
+                                .output = output,
+                                .reads = by_row ? kernels::ExpertInput::row : kernels::ExpertInput::pair,
+                                .choice = mixture.made.choice,
+                                .groups = mixture.groups(grouped)});
     });
     const std::vector<float> y = device.download_rows(output);
     const uint32_t code_bytes = expert_tiles_plan(device.library().target(), format).code_bytes;

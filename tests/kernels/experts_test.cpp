@@ -34,12 +34,12 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
                                            pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         expert_group({library, recorder}, made.choice, made.groups);
-        expert_linear({library, recorder}, {.weights = stack.device,
-                                            .input = input,
-                                            .output = output,
-                                            .reads = reads,
-                                            .choice = made.choice,
-                                            .groups = made.groups});
+        kernels::expert_linear({library, recorder}, {.weights = stack.device,
+                                                     .input = input,
+                                                     .output = output,
+                                                     .reads = reads,
+                                                     .choice = made.choice,
+                                                     .groups = made.groups});
     });
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t pair = 0; pair < pairs; ++pair) {
@@ -186,7 +186,7 @@ TEST_CASE("expert_route refuses a selection bias and scales that it cannot use")
     const auto is_refused = [&] {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        expert_route(device.library(), *recorder, operation);
+        expert_route({device.library(), *recorder}, operation);
         return !recorder->finish();
     };
     operation.rule.scores = kernels::RoutingRule::Scores::sigmoid;
@@ -237,8 +237,9 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
             const auto router = device.upload_rows(logits, rows, count);
             const Choices made = make_choices(device, rows, count, experts_per_token);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                expert_route({library, recorder},
-                             {.router = router, .choice = made.choice, .rule = uploaded(device, rule)});
+                kernels::expert_route(
+                    {library, recorder},
+                    {.router = router, .choice = made.choice, .rule = uploaded(device, rule)});
             });
             const auto experts = device.download<uint32_t>(made.choice.experts);
             const auto routing_weights = device.download<float>(made.choice.routing_weights);
@@ -395,7 +396,7 @@ TEST_CASE("expert_router refuses shapes that do not fit and weights that it cann
     const auto refused = [&](const kernels::ExpertRouter& operation) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        expert_router(device.library(), *recorder, operation);
+        expert_router({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -510,11 +511,11 @@ TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
                 std::vector<float>(std::size_t{pairs} * shape.height, nan_value), pairs, shape.height);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                 expert_group({library, recorder}, made.choice, made.groups);
-                expert_linear({library, recorder}, {.weights = stack.device,
-                                                    .input = input,
-                                                    .output = output,
-                                                    .choice = made.choice,
-                                                    .groups = made.groups});
+                kernels::expert_linear({library, recorder}, {.weights = stack.device,
+                                                             .input = input,
+                                                             .output = output,
+                                                             .choice = made.choice,
+                                                             .groups = made.groups});
             });
             const std::vector<float> y = device.download_rows(output);
             results.emplace_back(y.end() - std::ptrdiff_t{2} * shape.height, y.end());
@@ -579,7 +580,7 @@ TEST_CASE("expert_sum refuses a bias that is shorter than its shape") {
     const auto refused = [&] {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        expert_sum(device.library(), *recorder, operation);
+        expert_sum({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -600,7 +601,7 @@ TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffe
     const auto refused = [&](const kernels::ExpertLinear& operation) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        expert_linear(device.library(), *recorder, operation);
+        expert_linear({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };

@@ -115,7 +115,7 @@ public:
         kernels::Activations halved = device_.upload_rows(scaled, all_, case_.rows);
         halved.halves = device_.upload(std::vector<std::byte>(all_ * kernels::halves_bytes(case_.rows)));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            halve({library, recorder}, {.rows = halved, .first = case_.first, .count = case_.count});
+            kernels::halve({library, recorder}, {.rows = halved, .first = case_.first, .count = case_.count});
         });
         REQUIRE(device_.download_bytes(operation_.halves) == device_.download_bytes(halved.halves));
     }
@@ -156,7 +156,7 @@ public:
         change(changed);
         auto recorder = vk::Recorder::create(device_.library().device());
         REQUIRE(recorder.has_value());
-        fused_linear(device_.library(), *recorder, changed);
+        fused_linear({device_.library(), *recorder}, changed);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     }

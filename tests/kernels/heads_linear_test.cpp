@@ -108,12 +108,12 @@ public:
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             for (const auto& [matrix, output] :
                  {std::pair{q_, heads_.q}, std::pair{k_, heads_.k}, std::pair{v_, heads_.v}}) {
-                linear({library, recorder}, {.weight = matrix.weight,
-                                             .input = input_.rows,
-                                             .output = output,
-                                             .count = case_.count,
-                                             .bias = matrix.bias,
-                                             .norm = input_.norm});
+                kernels::linear({library, recorder}, {.weight = matrix.weight,
+                                                      .input = input_.rows,
+                                                      .output = output,
+                                                      .count = case_.count,
+                                                      .bias = matrix.bias,
+                                                      .norm = input_.norm});
             }
             rotary_store({library, recorder}, heads_);
         });
@@ -141,7 +141,7 @@ public:
         change(changed);
         auto recorder = vk::Recorder::create(device_.library().device());
         REQUIRE(recorder.has_value());
-        heads_linear(device_.library(), *recorder, changed);
+        heads_linear({device_.library(), *recorder}, changed);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     }

@@ -78,19 +78,19 @@ public:
         for (uint32_t first = 0; first < tokens_; first += chunk) {
             const uint32_t count = std::min(chunk, tokens_ - first);
             device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                latent_store({library, recorder}, {.rows = rows_of(infos, first, count),
-                                                   .q = q,
-                                                   .output = queries,
-                                                   .kv = kv,
-                                                   .norm = norm,
-                                                   .angles = angles,
-                                                   .cache = cache_,
-                                                   .tables = {tables_},
-                                                   .q_heads = shape_.q_heads,
-                                                   .unrotated = shape_.unrotated,
-                                                   .rotated = shape_.rotated,
-                                                   .pairs = shape_.pairs,
-                                                   .epsilon = latent_epsilon});
+                kernels::latent_store({library, recorder}, {.rows = rows_of(infos, first, count),
+                                                            .q = q,
+                                                            .output = queries,
+                                                            .kv = kv,
+                                                            .norm = norm,
+                                                            .angles = angles,
+                                                            .cache = cache_,
+                                                            .tables = {tables_},
+                                                            .q_heads = shape_.q_heads,
+                                                            .unrotated = shape_.unrotated,
+                                                            .rotated = shape_.rotated,
+                                                            .pairs = shape_.pairs,
+                                                            .epsilon = latent_epsilon});
             });
         }
         compare("query", device_.download_rows(queries), queries_, 1e-5);
@@ -338,7 +338,7 @@ TEST_CASE("latent_store refuses keys that are not a latent and a rotated part") 
     const auto refused = [&](const kernels::LatentStore& one) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        latent_store(device.library(), *recorder, one);
+        latent_store({device.library(), *recorder}, one);
         return !recorder->finish().has_value();
     };
     REQUIRE_FALSE(refused(operation));
@@ -392,14 +392,15 @@ void check_product(kernels::PlanFamily family, kernels::Format format, ProductSh
         device.upload_rows(std::vector<float>(std::size_t{rows} * shape.heads * shape.output_dim, 7), rows,
                            shape.heads * shape.output_dim);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        heads_product({library, recorder},
-                      {.weights = stack.device,
-                       .input = {.rows = device.upload_rows(x, rows, shape.heads * input_dim),
-                                 .head_dim = input_dim,
-                                 .columns = shape.columns},
-                       .output = {.rows = output, .head_dim = shape.output_dim, .columns = shape.height},
-                       .first = first,
-                       .count = shape.rows});
+        kernels::heads_product(
+            {library, recorder},
+            {.weights = stack.device,
+             .input = {.rows = device.upload_rows(x, rows, shape.heads * input_dim),
+                       .head_dim = input_dim,
+                       .columns = shape.columns},
+             .output = {.rows = output, .head_dim = shape.output_dim, .columns = shape.height},
+             .first = first,
+             .count = shape.rows});
     });
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t pair = 0; pair < rows * shape.heads; ++pair) {

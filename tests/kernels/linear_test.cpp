@@ -206,12 +206,12 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
                 for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and in a batch
                     const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);
                     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                        linear({library, recorder}, {.weight = weight,
-                                                     .input = input,
-                                                     .output = output,
-                                                     .first = 19 - count,
-                                                     .count = count,
-                                                     .path = path});
+                        kernels::linear({library, recorder}, {.weight = weight,
+                                                              .input = input,
+                                                              .output = output,
+                                                              .first = 19 - count,
+                                                              .count = count,
+                                                              .path = path});
                     });
                     const std::vector<float> y = device.download_rows(output);
                     results.emplace_back(y.end() - 70, y.end());
@@ -263,11 +263,11 @@ void check(const StackCase& one, uint32_t seed) {
             matrices.back().bias = device.upload(biases.back());
     }
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        linear_stack({library, recorder}, {.matrices = matrices,
-                                           .input = input.rows,
-                                           .first = one.first,
-                                           .count = one.count,
-                                           .norm = input.norm});
+        kernels::linear_stack({library, recorder}, {.matrices = matrices,
+                                                    .input = input.rows,
+                                                    .first = one.first,
+                                                    .count = one.count,
+                                                    .norm = input.norm});
     });
     for (std::size_t i = 0; i < matrices.size(); ++i) {
         const std::vector<float> y = device.download_rows(matrices[i].output);
@@ -354,7 +354,7 @@ TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffe
     const auto refused = [&](const kernels::Linear& operation) {
         auto recorder = vk::Recorder::create(device.library().device());
         REQUIRE(recorder.has_value());
-        linear(device.library(), *recorder, operation);
+        linear({device.library(), *recorder}, operation);
         const auto finished = recorder->finish();
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
@@ -389,11 +389,11 @@ TEST_CASE("linear over tiles refuses an input without halves, and halve odd widt
         return !finished && finished.error().kind == ErrorKind::invalid_argument;
     };
     const auto multiply = [&](vk::Recorder& recorder) {
-        linear({device.library(), recorder},
-               {.weight = weight, .input = input, .output = output, .count = 2});
+        kernels::linear({device.library(), recorder},
+                        {.weight = weight, .input = input, .output = output, .count = 2});
     };
     const auto make_halves = [&](vk::Recorder& recorder) {
-        halve({device.library(), recorder}, {.rows = input, .count = 2});
+        kernels::halve({device.library(), recorder}, {.rows = input, .count = 2});
     };
     REQUIRE(refused(multiply));
     REQUIRE(refused(make_halves));
@@ -406,7 +406,7 @@ TEST_CASE("linear over tiles refuses an input without halves, and halve odd widt
     const std::vector<kernels::StackedMatrix> four(4, {.weight = weight, .output = output});
     const auto stack = [&](std::size_t matrices, std::optional<kernels::PendingNorm> norm) {
         return [&, matrices, norm](vk::Recorder& recorder) {
-            linear_stack(
+            kernels::linear_stack(
                 {device.library(), recorder},
                 {.matrices = std::span(four).first(matrices), .input = input, .count = 2, .norm = norm});
         };

@@ -243,12 +243,12 @@ TEST_CASE("gated_rms_norm with the gate first agrees with the twin") {
             const std::vector<float> weight = random_floats(random, columns);
             const auto values = device.upload_rows(x, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                gated_rms_norm({library, recorder}, {.values = values,
-                                                     .gate = device.upload_rows(z, rows, columns),
-                                                     .weight = device.upload(weight),
-                                                     .head_dim = group_dim,
-                                                     .count = rows,
-                                                     .order = kernels::GatedNorm::gate_first});
+                kernels::gated_rms_norm({library, recorder}, {.values = values,
+                                                              .gate = device.upload_rows(z, rows, columns),
+                                                              .weight = device.upload(weight),
+                                                              .head_dim = group_dim,
+                                                              .count = rows,
+                                                              .order = kernels::GatedNorm::gate_first});
             });
             const std::vector<float> y = device.download_rows(values);
             for (std::size_t from = 0; from < y.size(); from += group_dim) {

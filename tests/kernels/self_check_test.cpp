@@ -181,12 +181,12 @@ void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPa
     const std::vector<float> x = random_floats(random, columns);
     const auto output = device.upload_rows(std::vector<float>(rows), 1, rows);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        linear({library, recorder}, {.weight = weight,
-                                     .input = device.upload_rows(x, 1, columns),
-                                     .output = output,
-                                     .count = 1,
-                                     .path = path,
-                                     .factors = kernels::OperandPrecision::f32});
+        kernels::linear({library, recorder}, {.weight = weight,
+                                              .input = device.upload_rows(x, 1, columns),
+                                              .output = output,
+                                              .count = 1,
+                                              .path = path,
+                                              .factors = kernels::OperandPrecision::f32});
     });
     const std::vector<float> y = device.download_rows(output);
     const auto exact = reference::linear(source.values, std::vector<double>(x.begin(), x.end()));

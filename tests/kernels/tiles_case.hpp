@@ -27,7 +27,7 @@ inline void add_halves(DeviceCase& device, kernels::Layout layout, kernels::Acti
     const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
     rows.halves = device.upload(std::vector<std::byte>(count * kernels::halves_bytes(rows.columns)));
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        halve({library, recorder}, {.rows = rows, .count = count});
+        kernels::halve({library, recorder}, {.rows = rows, .count = count});
     });
 }
 

@@ -110,7 +110,8 @@ std::vector<float> rows_with(PlanFamily family, const TunedShape& shape, const W
     const auto output =
         device.upload_rows(std::vector<float>(std::size_t{count} * shape.rows), count, shape.rows);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        linear({library, recorder}, {.weight = weight, .input = input, .output = output, .count = count});
+        kernels::linear({library, recorder},
+                        {.weight = weight, .input = input, .output = output, .count = count});
     });
     return device.download_rows(output);
 }
