@@ -9,10 +9,12 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "core/base/bytes.hpp"
 #include "core/store/resolve.hpp"
+#include "server/app/endpoints.hpp"
+#include "server/app/open_persistence.hpp"
+#include "server/app/router.hpp"
 #include "server/batch/merge.hpp"
 #include "server/batch/runner.hpp"
-#include "server/endpoints.hpp"
-#include "server/persistence.hpp"
+#include "server/faces/responses/response_stream.hpp"
 
 #include <algorithm>
 #include <array>
@@ -261,6 +263,7 @@ public:
           service_{.options = service_options(options), .models = models_, .metrics = metrics_},
           router_(service_, server::all_routes(service_.options)) {
         service_.persistence = persistence_.get();
+        service_.running_responses = &running_responses_;
         service_.state = server::ServiceState::ready;
     }
 
@@ -274,6 +277,7 @@ public:
 
 private:
     std::unique_ptr<server::Persistence> persistence_;
+    server::responses::RunningResponses running_responses_;
     server::Metrics metrics_;
     server::Models models_;
     server::Service service_;

@@ -1,8 +1,8 @@
 #include "server/api/active_request.hpp"
 
 #include "core/base/utf8.hpp"
-#include "server/batch/batches.hpp"
-#include "server/persistence.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/persistence.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -130,8 +130,7 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
             .can_think = format && generate::may_think(**format),
             .can_store = service_->persistence->stored_kinds().completions,
             .reserve_memory = reserve_memory,
-            .files = FileTexts(service_->batches == nullptr ? nullptr : &service_->batches->files(), owner_,
-                               reserve_memory)};
+            .files = FileTexts(service_->find_stored_file, owner_, reserve_memory)};
 }
 
 generate::PromptBudget ActiveRequest::prompt_budget(const CancelPoll& is_cancelled) {

@@ -3,10 +3,10 @@
 #include "core/generate/generation.hpp"
 #include "server/api/generation_call.hpp"
 #include "server/api/request_context.hpp"
-#include "server/client_activity.hpp"
-#include "server/metrics.hpp"
-#include "server/router.hpp"
-#include "server/service.hpp"
+#include "server/api/route.hpp"
+#include "server/api/service.hpp"
+#include "server/observe/client_activity.hpp"
+#include "server/observe/metrics.hpp"
 #include "server/storage/store.hpp"
 
 #include <chrono>

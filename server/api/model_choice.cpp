@@ -1,7 +1,7 @@
 #include "server/api/model_choice.hpp"
 
-#include "server/access.hpp"
-#include "server/fields.hpp"
+#include "server/api/access.hpp"
+#include "server/base/fields.hpp"
 #include "server/models/model_sources.hpp"
 
 #include <utility>

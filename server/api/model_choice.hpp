@@ -1,8 +1,8 @@
 #pragma once
 
-#include "server/api_error.hpp"
-#include "server/json.hpp"
-#include "server/service.hpp"
+#include "server/api/service.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 
 #include <string>
 #include <string_view>

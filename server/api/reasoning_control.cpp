@@ -1,8 +1,8 @@
 #include "server/api/reasoning_control.hpp"
 
-#include "server/fields.hpp"
-#include "server/persistence.hpp"
-#include "server/service.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/service.hpp"
+#include "server/base/fields.hpp"
 
 namespace etna::server::api {
 

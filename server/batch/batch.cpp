@@ -1,6 +1,6 @@
 #include "server/batch/batch.hpp"
 
-#include "server/ids.hpp"
+#include "server/base/ids.hpp"
 
 #include <charconv>
 #include <set>

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "server/base/json.hpp"
 #include "server/batch/files.hpp"
 #include "server/batch/result_log.hpp"
 #include "server/batch/runner.hpp"
 #include "server/http/http.hpp"
-#include "server/json.hpp"
 #include "server/storage/store.hpp"
 
 #include <array>

@@ -1,10 +1,12 @@
 // /v1/batches: creates, lists, shows and cancels batches.
 
+#include "server/api/owner.hpp"
+#include "server/api/pagination.hpp"
+#include "server/api/persistence.hpp"
+#include "server/api/request_body.hpp"
+#include "server/base/fields.hpp"
 #include "server/batch/batches.hpp"
 #include "server/batch/endpoints.hpp"
-#include "server/fields.hpp"
-#include "server/pagination.hpp"
-#include "server/persistence.hpp"
 
 #include <string>
 #include <utility>

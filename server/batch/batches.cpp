@@ -1,8 +1,8 @@
 #include "server/batch/batches.hpp"
 
 #include "core/base/log.hpp"
-#include "server/persistence.hpp"
-#include "server/service.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/service.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -572,6 +572,16 @@ Status Batches::fail(Batch& batch, std::string_view code, const std::string& mes
     ETNA_CHECK(set_status(batch, "failed"));
     folders_.remove_work(batch);
     return {};
+}
+
+api::FindStoredFile finder_of(Files& files) {
+    return [&files](const storage::Owner& owner, const std::string& id) -> std::optional<api::StoredContent> {
+        auto found = files.find(owner, id);
+        if (!found)
+            return std::nullopt;
+        return api::StoredContent{
+            .name = std::move(found->name), .bytes = found->bytes, .path = files.path_of(id)};
+    };
 }
 
 } // namespace etna::server::batch

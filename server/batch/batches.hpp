@@ -1,13 +1,14 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/api_error.hpp"
+#include "server/api/file_texts.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 #include "server/batch/batch.hpp"
 #include "server/batch/batch_folders.hpp"
 #include "server/batch/batch_queue.hpp"
 #include "server/batch/files.hpp"
 #include "server/batch/runner.hpp"
-#include "server/json.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -137,5 +138,8 @@ private:
     std::size_t working_ = 0; ///< number of threads that have not ended
     std::vector<std::thread> threads_;
 };
+
+/// Finds the files for the messages that name them. Borrows `files`.
+api::FindStoredFile finder_of(Files& files);
 
 } // namespace etna::server::batch

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/router.hpp"
+#include "server/api/route.hpp"
 
 // The endpoints of files and batches. Source: OpenAI API 2.3.0, /files and /batches.
 namespace etna::server::batch {

@@ -2,11 +2,12 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/base/log.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/pagination.hpp"
+#include "server/api/persistence.hpp"
 #include "server/batch/batches.hpp"
 #include "server/batch/endpoints.hpp"
 #include "server/batch/multipart.hpp"
-#include "server/pagination.hpp"
-#include "server/persistence.hpp"
 
 #include <algorithm>
 #include <array>

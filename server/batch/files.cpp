@@ -1,8 +1,8 @@
 #include "server/batch/files.hpp"
 
 #include "core/base/log.hpp"
+#include "server/base/ids.hpp"
 #include "server/batch/durable_file.hpp"
-#include "server/ids.hpp"
 
 #include <algorithm>
 #include <cerrno>

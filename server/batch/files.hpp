@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/json.hpp"
-#include "server/owner_shares.hpp"
+#include "server/base/json.hpp"
+#include "server/batch/owner_shares.hpp"
 #include "server/storage/store.hpp"
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/base/memory_budget.hpp"
 #include "server/batch/input.hpp"
 #include "server/batch/line.hpp"
 #include "server/batch/result_log.hpp"
 #include "server/batch/shard.hpp"
 #include "server/http/http.hpp"
-#include "server/http/memory_budget.hpp"
 
 #include <atomic>
 #include <chrono>

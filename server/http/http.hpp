@@ -1,6 +1,7 @@
 #pragma once
 
-#include "server/http/memory_budget.hpp"
+#include "server/base/lower_case.hpp"
+#include "server/base/memory_budget.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -122,9 +123,6 @@ struct HttpReply {
     bool is_background = false;
     bool is_logged = true; ///< false: no log line, because the page polls it
 };
-
-/// Lower-cases ASCII letters: header names, hosts and schemes are case-insensitive.
-std::string to_lower(std::string_view text);
 
 /// Sanitizes text for a header value: visible ASCII, at most a kilobyte.
 std::string header_value(std::string_view text);

@@ -1,9 +1,9 @@
 #include "server/http/listener.hpp"
 
+#include "server/base/memory_budget.hpp"
 #include "server/http/acceptor.hpp"
 #include "server/http/connection_poller.hpp"
 #include "server/http/exchange.hpp"
-#include "server/http/memory_budget.hpp"
 #include "server/http/socket.hpp"
 #include "server/http/tls.hpp"
 #include "server/http/workers.hpp"

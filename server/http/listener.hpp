@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/base/memory_budget.hpp"
 #include "server/http/http.hpp"
-#include "server/http/memory_budget.hpp"
 #include "server/http/request_head.hpp"
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace etna::server {
 
 /// The bind address, TLS files and the limits that apply before a handler sees a request; the limits for a
-/// single header and the target are in server/request_head.
+/// single header and the target are in server/http/request_head.
 struct ConnectionOptions {
     std::string host = "127.0.0.1";
     int port = 0;                          ///< 0: any free port

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/router.hpp"
+#include "server/api/route.hpp"
 
 #include <vector>
 

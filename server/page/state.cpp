@@ -1,6 +1,7 @@
 #include "server/page/state.hpp"
 
-#include "server/json.hpp"
+#include "server/api/persistence.hpp"
+#include "server/base/json.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/router.hpp"
+#include "server/api/route.hpp"
 
 // The state of the server as its web page shows it. Unknown values are null.
 namespace etna::server::page {

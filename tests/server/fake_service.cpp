@@ -71,6 +71,7 @@ FakeService::FakeService(Options options)
     REQUIRE(seal.has_value());
     persistence_ = std::make_unique<server::Persistence>(std::move(store), std::move(*seal));
     service_.persistence = persistence_.get();
+    service_.running_responses = &running_responses_;
     service_.state = server::ServiceState::ready;
 }
 

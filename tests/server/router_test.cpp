@@ -1,8 +1,8 @@
 // Routing, common checks and request log lines.
 
 #include "core/base/json.hpp"
-#include "server/json.hpp"
-#include "server/router.hpp"
+#include "server/app/router.hpp"
+#include "server/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 #include <vector>
