@@ -260,7 +260,7 @@ public:
                       bounded.executor.memory_bytes_max = memory_bytes_max;
                       return load_served(source, bounded, environment);
                   }),
-          service_{.options = service_options(options), .models = models_, .metrics = metrics_},
+          service_{{.options = service_options(options), .models = models_, .metrics = metrics_}},
           router_(service_, server::all_routes(service_.options)) {
         service_.persistence = persistence_.get();
         service_.running_responses = &running_responses_;

@@ -44,12 +44,12 @@ public:
 /// Replies with the answer, streamed or complete. All errors that have a status are detected before the
 /// headers are sent, unless a model loads for longer than the keep-alive interval: then the stream starts
 /// early, and a failure is reported in it.
-HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
-                     bool is_streamed);
+HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
+                     const RoutedRequest& routed, bool is_streamed);
 
 /// Completes and returns the reply of a request that was answered without a stream: its errors are written,
 /// and the answer's log entry is added.
 HttpReply reply_once(ActiveRequest& active, ApiResult<HttpReply> result, const HttpRequest& request,
-                     const Call& call);
+                     const RoutedRequest& routed);
 
 } // namespace etna::server::api

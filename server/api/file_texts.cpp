@@ -2,9 +2,9 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/base/utf8.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/api/content_parts.hpp"
 #include "server/api/owner.hpp"
-#include "server/api/service.hpp"
 #include "server/http/http.hpp"
 
 #include <algorithm>
@@ -262,8 +262,8 @@ std::optional<std::string> FileTexts::read(Fields& fields, std::string_view path
     return text.append(content);
 }
 
-FileTexts file_texts(const Service& service, const HttpRequest& request) {
-    return {service.find_stored_file, owner_of(service.options.access, request),
+FileTexts file_texts(const AnswerServices& services, const HttpRequest& request) {
+    return {services.find_stored_file, owner_of(services.options.access, request),
             [&request](std::size_t bytes) { return request.reserve_memory(bytes); }};
 }
 

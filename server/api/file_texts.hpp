@@ -15,7 +15,7 @@
 
 namespace etna::server {
 struct HttpRequest;
-struct Service;
+struct AnswerServices;
 } // namespace etna::server
 
 // Files in the content of messages: those of text are read as text.
@@ -66,6 +66,6 @@ private:
 };
 
 /// Returns the reader for the parts of a request, which it borrows.
-FileTexts file_texts(const Service& service, const HttpRequest& request);
+FileTexts file_texts(const AnswerServices& services, const HttpRequest& request);
 
 } // namespace etna::server::api

@@ -20,7 +20,8 @@ struct ApiSummary {
 /// The APIs, in the order of their routes.
 std::span<const ApiSummary> api_summaries();
 
-/// All routes of the server, in matching order.
+/// All routes of the server, in matching order: those of the faces, the operator's, of batches and of the
+/// page.
 std::vector<Route> all_routes(const ServiceOptions& options);
 
 /// Continues the answers that an earlier process left unfinished: see responses::run_pending().
@@ -31,8 +32,5 @@ HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error
 
 /// A human-readable list of routes, one per line: method, path, summary; a heading for each API.
 std::string route_lines(const std::vector<Route>& routes);
-
-/// The routes as an OpenAPI 3.1 document, as JSON text. Bodies are described as JSON, without schemas.
-std::string openapi_document(const std::vector<Route>& routes);
 
 } // namespace etna::server

@@ -18,9 +18,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The log line of a request, written after it has been answered.
-class Entry {
+class RequestLogEntry {
 public:
-    Entry(Service& service, const HttpRequest& request, std::string request_id)
+    RequestLogEntry(Service& service, const HttpRequest& request, std::string request_id)
         : service_(&service), method_(request.method), path_(request.path),
           remote_address_(request.remote_address), request_id_(std::move(request_id)),
           traceparent_(service.exporter == nullptr ? "" : request.header("traceparent")) {}
@@ -107,14 +107,15 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
 }
 
 HttpReply Router::answer(const HttpRequest& request) const {
-    Call call = {.request_id = request_id_of(request), .path_values = {}, .write_error = write_unrouted_};
-    const Entry entry(*service_, request, call.request_id);
-    Notes notes;
-    HttpReply reply = route(request, call, notes);
+    RoutedRequest routed = {
+        .request_id = request_id_of(request), .path_values = {}, .write_error = write_unrouted_};
+    const RequestLogEntry entry(*service_, request, routed.request_id);
+    RouteNotes notes;
+    HttpReply reply = route(request, routed, notes);
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
         service_->metrics.refuse(notes.metric_name, reply.status);
-    reply.headers.emplace("x-request-id", call.request_id);
+    reply.headers.emplace("x-request-id", routed.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     report_load(request, reply);
     if (reply.is_background)
@@ -144,10 +145,10 @@ bool Router::is_health_check(const HttpRequest& request) const {
     });
 }
 
-HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) const {
+HttpReply Router::route(const HttpRequest& request, RoutedRequest& routed, RouteNotes& notes) const {
     if (const auto refused = check_origin(service_->options.access, request)) {
         notes.problem = refused->message;
-        return call.write_error(request, *refused);
+        return routed.write_error(request, *refused);
     }
     if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty())
         return {.status = 204};
@@ -158,7 +159,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         if (!values)
             continue;
         methods.insert(route.method);
-        call.write_error = route.write_error;
+        routed.write_error = route.write_error;
         notes.metric_name = route.metric_name.empty() ? route.path : route.metric_name;
         if (route.method == "GET")
             methods.insert("HEAD");
@@ -175,11 +176,11 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are not traced
         if (const auto refused = check_body_kind(request, route.body_kind))
             return route.write_error(request, *refused);
-        call.path_values = std::move(*values);
-        call.dialect = route.dialect;
-        call.traced_route = route.api.empty() ? "" : std::string_view(route.path);
+        routed.path_values = std::move(*values);
+        routed.dialect = route.dialect;
+        routed.traced_route = route.api.empty() ? "" : std::string_view(route.path);
         try {
-            auto result = route.endpoint(*service_, request, call);
+            auto result = route.endpoint(*service_, request, routed);
             HttpReply reply = result ? std::move(result).value() : route.write_error(request, result.error());
             constexpr int anthropics_503 = 529;
             const bool is_refused = reply.status == 503 || reply.status == anthropics_503;
@@ -191,11 +192,11 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         }
     }
     if (methods.empty()) {
-        return call.write_error(
+        return routed.write_error(
             request,
             {.status = 404, .message = fmt::format("unknown URL: {}", request.path), .code = "unknown_url"});
     }
-    HttpReply reply = call.write_error(
+    HttpReply reply = routed.write_error(
         request, {.status = 405,
                   .message = fmt::format("{} accepts only {}", request.path, fmt::join(methods, " and ")),
                   .code = "method_not_allowed"});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/api/route.hpp"
+#include "server/app/service.hpp"
 
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@ namespace etna::server {
 
 /// The message of a 503 before the server is ready, as llama.cpp's.
 constexpr std::string_view loading_message = "Loading model";
+
+using Route = RouteOf<Service>;
 
 /// Dispatches requests to endpoints, after the checks common to all: origin, key, readiness. Thread-safe.
 class Router {
@@ -30,12 +33,12 @@ public:
 
 private:
     /// Facts about a request to record in addition to its response.
-    struct Notes {
+    struct RouteNotes {
         std::string metric_name;  ///< that of the route; an unknown path is client input, and never a label
         std::string problem;      ///< for the log: a problem that the operator can act on
         std::string traced_route; ///< the path's pattern; empty: the request is not traced
     };
-    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
+    [[nodiscard]] HttpReply route(const HttpRequest& request, RoutedRequest& routed, RouteNotes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;
     void report_load(const HttpRequest& request, HttpReply& reply) const;
 

@@ -49,12 +49,11 @@ HttpReply refused_reply(Service& service, const Refusal& refused) {
 } // namespace
 
 Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
-    : options_(options), service_{.options = options.service,
-                                  .models = models,
-                                  .metrics = metrics_,
-                                  .kv_events = options.kv_events,
-                                  .log = std::move(log)},
-      router_(service_, all_routes(options.service), write_unrouted_error) {}
+    : options_(options),
+      service_{{.options = options.service, .models = models, .metrics = metrics_, .log = std::move(log)}},
+      router_(service_, all_routes(options.service), write_unrouted_error) {
+    service_.kv_events = options.kv_events;
+}
 
 Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
                                              std::function<void(std::string_view line)> log) {

@@ -1,8 +1,8 @@
 #include "server/batch/batches.hpp"
 
 #include "core/base/log.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/api/owner.hpp"
-#include "server/api/service.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -242,8 +242,8 @@ ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& 
     return batch->object;
 }
 
-void Batches::start(const Service& service, AnswerRequest answer) {
-    service_ = &service;
+void Batches::start(const AnswerServices& services, AnswerRequest answer) {
+    services_ = &services;
     answer_ = std::move(answer);
     const std::scoped_lock lock(mutex_);
     threads_.emplace_back([this] { watch(); });
@@ -267,13 +267,13 @@ bool Batches::wait(milliseconds limit) {
 }
 
 bool Batches::is_stopping() const {
-    return is_ending_ || service_->is_aborting || service_->state == ServiceState::draining;
+    return is_ending_ || services_->is_aborting || services_->state == ServiceState::draining;
 }
 
 /// Returns the request head for a batch's lines, with its owner's key or its client's address. Empty if the
 /// key was removed from the server.
 std::optional<HttpRequest> Batches::head_for(const Batch& batch) const {
-    auto head = request_of_owner(service_->options.access, batch.owner, batch.client);
+    auto head = request_of_owner(services_->options.access, batch.owner, batch.client);
     if (head)
         head->priority = line_priority;
     return head;
@@ -290,7 +290,7 @@ bool Batches::is_runnable(const Batch& batch) const {
 
 /// The pace of a running batch. The mutex is held.
 Pace Batches::pace_of(const Batch& batch) const {
-    if (is_ending_ || service_->is_aborting || batch.is_cancelled || batch.is_out_of_room ||
+    if (is_ending_ || services_->is_aborting || batch.is_cancelled || batch.is_out_of_room ||
         has_expired(batch))
         return Pace::abandon;
     return is_stopping() ? Pace::finish : Pace::full;

@@ -25,7 +25,7 @@
 #include <vector>
 
 namespace etna::server {
-struct Service;
+struct AnswerServices;
 }
 
 namespace etna::server::batch {
@@ -66,7 +66,7 @@ public:
 
     /// Starts running batches; stops when the service drains. Borrows `service`, which must outlive this
     /// object. Call once.
-    void start(const Service& service, AnswerRequest answer);
+    void start(const AnswerServices& services, AnswerRequest answer);
 
     /// Blocks until all threads have ended after the service drains, at most for `limit`. Returns false if
     /// some still run.
@@ -128,7 +128,7 @@ private:
     const Files::Clock clock_;
     const std::unique_ptr<Files> files_;
     BatchFolders folders_;
-    const Service* service_ = nullptr; ///< borrowed; null before start()
+    const AnswerServices* services_ = nullptr; ///< borrowed; null before start()
     AnswerRequest answer_;
     std::atomic<bool> is_ending_{false};
     std::mutex mutex_;

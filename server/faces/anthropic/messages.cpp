@@ -40,7 +40,7 @@ Json usage_json(const api::Usage& usage) {
 }
 
 ThinkingSeal thinking_seal(const api::ActiveRequest& active) {
-    return {active.service().persistence->seal, active.owner()};
+    return {active.services().persistence->seal, active.owner()};
 }
 
 ApiResult<MessagesRequest> read(const api::ActiveRequest& active, const Json& body, std::string_view betas,
@@ -171,28 +171,30 @@ ApiResult<HttpReply> count(api::ActiveRequest& active, const Json& body, const H
 
 } // namespace
 
-ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> create_message(AnswerServices& services, const HttpRequest& request,
+                                    const RoutedRequest& routed) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
+    ETNA_TRY(auto name, api::model_of(services, request, body));
     const Json stream = body.value("stream", Json(false));
     if (!stream.is_boolean() && !stream.is_null())
         return ApiError{.message = "`stream` must be true or false", .param = "stream"};
     const bool is_streamed = stream == true;
     const auto answer = std::make_shared<MessageAnswer>(
-        api::ActiveRequest(service, request, call, "messages", std::move(name), is_streamed), std::move(body),
-        std::string(request.header("anthropic-beta")));
-    HttpReply reply = api::reply_with(answer, request, call, is_streamed);
-    reply.headers["request-id"] = call.request_id; // the header that this API's clients read
+        api::ActiveRequest(services, request, routed, "messages", std::move(name), is_streamed),
+        std::move(body), std::string(request.header("anthropic-beta")));
+    HttpReply reply = api::reply_with(answer, request, routed, is_streamed);
+    reply.headers["request-id"] = routed.request_id; // the header that this API's clients read
     return reply;
 }
 
-ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> count_tokens(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    api::ActiveRequest active(service, request, call, "messages", std::move(name), /*is_streamed=*/false);
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    api::ActiveRequest active(services, request, routed, "messages", std::move(name), /*is_streamed=*/false);
     active.leave_journal();
-    HttpReply reply = api::reply_once(active, count(active, body, request), request, call);
-    reply.headers["request-id"] = call.request_id;
+    HttpReply reply = api::reply_once(active, count(active, body, request), request, routed);
+    reply.headers["request-id"] = routed.request_id;
     return reply;
 }
 

@@ -22,9 +22,10 @@ Json model_json(const ModelListing& model, const std::string& name) {
 
 } // namespace
 
-ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_models(AnswerServices& services, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list_inspected()) {
+    for (const ModelListing& model : services.models.list_inspected()) {
         data.push_back(model_json(model, model.name));
         for (const std::string& alias : model.aliases)
             data.push_back(model_json(model, alias));
@@ -38,11 +39,12 @@ ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*
             "\n"};
 }
 
-ApiResult<HttpReply> show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
-    service.models.inspect();
-    if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
+ApiResult<HttpReply> show_model(AnswerServices& services, const HttpRequest& /*request*/,
+                                const RoutedRequest& routed) {
+    services.models.inspect();
+    if (const auto model = services.models.find(routed.path_values.front()); model && !model->problem)
         return HttpReply{.body = dump_json(model_json(*model, model->name)) + "\n"};
-    return api::unknown_model(service, call.path_values.front(), {});
+    return api::unknown_model(services, routed.path_values.front(), {});
 }
 
 } // namespace etna::server::anthropic

@@ -120,26 +120,28 @@ private:
     std::vector<CompletionChoice> choices_;
 };
 
-ApiResult<HttpReply> serve(Endpoint endpoint, Service& service, const HttpRequest& request,
-                           const Call& call) {
+ApiResult<HttpReply> serve(Endpoint endpoint, AnswerServices& services, const HttpRequest& request,
+                           const RoutedRequest& routed) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
+    ETNA_TRY(auto name, api::model_of(services, request, body));
     const bool is_streamed = body.value("stream", Json(false)) == true;
     const auto answer = std::make_shared<CompletionAnswer>(
-        api::ActiveRequest(service, request, call, endpoint == Endpoint::infill ? "infill" : "completion",
+        api::ActiveRequest(services, request, routed, endpoint == Endpoint::infill ? "infill" : "completion",
                            std::move(name), is_streamed),
         endpoint, std::move(body));
-    return api::reply_with(answer, request, call, is_streamed);
+    return api::reply_with(answer, request, routed, is_streamed);
 }
 
 } // namespace
 
-ApiResult<HttpReply> complete(Service& service, const HttpRequest& request, const Call& call) {
-    return serve(Endpoint::completion, service, request, call);
+ApiResult<HttpReply> complete(AnswerServices& services, const HttpRequest& request,
+                              const RoutedRequest& routed) {
+    return serve(Endpoint::completion, services, request, routed);
 }
 
-ApiResult<HttpReply> infill(Service& service, const HttpRequest& request, const Call& call) {
-    return serve(Endpoint::infill, service, request, call);
+ApiResult<HttpReply> infill(AnswerServices& services, const HttpRequest& request,
+                            const RoutedRequest& routed) {
+    return serve(Endpoint::infill, services, request, routed);
 }
 
 } // namespace etna::server::llamacpp

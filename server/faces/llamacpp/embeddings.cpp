@@ -137,12 +137,14 @@ ApiResult<HttpReply> embeddings_reply(api::ActiveRequest& active, const Json& bo
 
 } // namespace
 
-ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> embed(AnswerServices& services, const HttpRequest& request,
+                           const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    api::ActiveRequest active(service, request, call, "embeddings", std::move(name), /*is_streamed=*/false);
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    api::ActiveRequest active(services, request, routed, "embeddings", std::move(name),
+                              /*is_streamed=*/false);
     auto result = embeddings_reply(active, body, request);
-    return api::reply_once(active, std::move(result), request, call);
+    return api::reply_once(active, std::move(result), request, routed);
 }
 
 } // namespace etna::server::llamacpp

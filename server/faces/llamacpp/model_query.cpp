@@ -14,13 +14,13 @@ std::string_view query_value(const HttpRequest& request, std::string_view name) 
     return {};
 }
 
-ApiResult<ModelListing> queried_model(Service& service, const HttpRequest& request) {
-    service.models.inspect();
+ApiResult<ModelListing> queried_model(AnswerServices& services, const HttpRequest& request) {
+    services.models.inspect();
     std::string name(query_value(request, "model"));
     if (name.empty())
-        name = service.models.default_name();
-    const auto listing = service.models.find(name);
-    return listing ? ApiResult<ModelListing>(*listing) : api::unknown_model(service, name, {});
+        name = services.models.default_name();
+    const auto listing = services.models.find(name);
+    return listing ? ApiResult<ModelListing>(*listing) : api::unknown_model(services, name, {});
 }
 
 } // namespace etna::server::llamacpp

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/api/service.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/base/api_error.hpp"
 #include "server/http/http.hpp"
 #include "server/models/models.hpp"
@@ -13,6 +13,6 @@ namespace etna::server::llamacpp {
 std::string_view query_value(const HttpRequest& request, std::string_view name);
 
 /// Returns the model named by the query parameter `model`, or the default model. Never loads it. Errors: 404.
-ApiResult<ModelListing> queried_model(Service& service, const HttpRequest& request);
+ApiResult<ModelListing> queried_model(AnswerServices& services, const HttpRequest& request);
 
 } // namespace etna::server::llamacpp

@@ -28,26 +28,28 @@ HttpReply json_reply(const Json& json) {
 
 } // namespace
 
-ApiResult<HttpReply> load_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> load_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
     ETNA_TRY(const std::string name, read_name(request));
-    const auto found = service.models.find(name);
+    const auto found = services.models.find(name);
     if (!found)
-        return api::unknown_model(service, name, {});
-    const auto model = service.models.acquire(
-        found->name, [&] { return service.is_aborting || request.is_client_gone(); },
-        client_of(service.options.access, request));
+        return api::unknown_model(services, name, {});
+    const auto model = services.models.acquire(
+        found->name, [&] { return services.is_aborting || request.is_client_gone(); },
+        client_of(services.options.access, request));
     if (!model) {
-        return model.error().kind == ErrorKind::cancelled ? api::cancelled_error(service)
+        return model.error().kind == ErrorKind::cancelled ? api::cancelled_error(services)
                                                           : api_error(model.error());
     }
     return json_reply({{"success", true}, {"model", found->name}});
 }
 
-ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> unload_model(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
     ETNA_TRY(const std::string name, read_name(request));
-    if (auto refusal = check_operator(service.options.access, request, "unloading a model"))
+    if (auto refusal = check_operator(services.options.access, request, "unloading a model"))
         return std::move(*refusal);
-    ETNA_TRY(const Unloading unloading, api::unload_model(service, request, name));
+    ETNA_TRY(const Unloading unloading, api::unload_model(services, request, name));
     return json_reply({{"success", true},
                        {"model", name},
                        {"was_loaded", unloading != Unloading::not_loaded},

@@ -43,16 +43,17 @@ Json default_settings(const Models::Handle& model) {
 
 } // namespace
 
-ApiResult<HttpReply> show_props(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const ModelListing listing, queried_model(service, request));
-    const Models::Handle model = service.models.find_loaded(listing.name);
+ApiResult<HttpReply> show_props(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    ETNA_TRY(const ModelListing listing, queried_model(services, request));
+    const Models::Handle model = services.models.find_loaded(listing.name);
     Json json = {{"default_generation_settings",
                   {{"params", default_settings(model)}, {"n_ctx", listing.facts.context_tokens}}},
-                 {"total_slots", service.options.answers_at_once},
+                 {"total_slots", services.options.answers_at_once},
                  {"model_alias", listing.name},
                  {"model_path", listing.name}, // file names are not shown to clients
                  {"modalities", {{"vision", false}, {"audio", false}}},
-                 {"endpoint_slots", service.options.shows_slots},
+                 {"endpoint_slots", services.options.shows_slots},
                  {"endpoint_props", false},
                  {"endpoint_metrics", true},
                  {"webui", false},
@@ -68,18 +69,18 @@ ApiResult<HttpReply> show_props(Service& service, const HttpRequest& request, co
     return reply;
 }
 
-ApiResult<HttpReply> change_props(Service& /*service*/, const HttpRequest& /*request*/,
-                                  const Call& /*call*/) {
+ApiResult<HttpReply> change_props(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                  const RoutedRequest& /*routed*/) {
     return not_supported("this server's properties cannot be changed");
 }
 
-ApiResult<HttpReply> list_adapters(Service& /*service*/, const HttpRequest& /*request*/,
-                                   const Call& /*call*/) {
+ApiResult<HttpReply> list_adapters(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                   const RoutedRequest& /*routed*/) {
     return HttpReply{.body = "[]\n"};
 }
 
-ApiResult<HttpReply> change_adapters(Service& /*service*/, const HttpRequest& /*request*/,
-                                     const Call& /*call*/) {
+ApiResult<HttpReply> change_adapters(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                     const RoutedRequest& /*routed*/) {
     return not_supported("LoRA adapters are not supported");
 }
 

@@ -48,15 +48,16 @@ Json busy_json(std::size_t id, uint32_t context_tokens, const RunningAnswer& ans
 
 } // namespace
 
-ApiResult<HttpReply> list_slots(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    if (!service.options.shows_slots)
+ApiResult<HttpReply> list_slots(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    if (!services.options.shows_slots)
         return not_supported("this server does not show slots; its operator can start it with --slots");
-    ETNA_TRY(const ModelListing listing, queried_model(service, request));
-    const Models::Handle model = service.models.find_loaded(listing.name);
+    ETNA_TRY(const ModelListing listing, queried_model(services, request));
+    const Models::Handle model = services.models.find_loaded(listing.name);
     const uint32_t context_tokens = model == nullptr ? listing.facts.context_tokens : model->context_tokens();
     const std::size_t slots =
-        model == nullptr ? service.options.answers_at_once : model->engine().limits().sequences_max;
-    const auto answers = service.running_answers.of_model(listing.name);
+        model == nullptr ? services.options.answers_at_once : model->engine().limits().sequences_max;
+    const auto answers = services.running_answers.of_model(listing.name);
     if (!query_value(request, "fail_on_no_slot").empty() && answers.size() >= slots) {
         return ApiError{.status = 503, .message = "no slot is available", .type = "server_error"};
     }
@@ -68,7 +69,8 @@ ApiResult<HttpReply> list_slots(Service& service, const HttpRequest& request, co
     return HttpReply{.body = dump_json(list) + "\n"};
 }
 
-ApiResult<HttpReply> change_slot(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> change_slot(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     return not_supported("slots cannot be saved, restored or erased: prompts are cached by their content");
 }
 

@@ -106,29 +106,31 @@ ApiResult<EmbeddedTexts> embed_texts(api::ActiveRequest& active, EmbedRequest& p
 
 /// `write` builds the body from the embeddings.
 ApiResult<HttpReply>
-reply(Service& service, const HttpRequest& request, const Call& call, EmbedRequest parsed,
+reply(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed, EmbedRequest parsed,
       Json (*write)(const api::ActiveRequest& active, const std::string& model, EmbeddedTexts texts)) {
-    ETNA_TRY(auto name, served_name(service, request, parsed.model));
-    api::ActiveRequest active(service, request, call, "ollama_embed", std::move(name), /*is_streamed=*/false);
-    if (parsed.keep_alive && !is_operator(service.options.access, request)) {
+    ETNA_TRY(auto name, served_name(services, request, parsed.model));
+    api::ActiveRequest active(services, request, routed, "ollama_embed", std::move(name),
+                              /*is_streamed=*/false);
+    if (parsed.keep_alive && !is_operator(services.options.access, request)) {
         parsed.keep_alive.reset();
         parsed.ignored.without_effect.emplace_back("keep_alive");
     }
     auto texts = embed_texts(active, parsed, request);
-    apply(parsed.keep_alive, service, active.client(), active.model_name());
+    apply(parsed.keep_alive, services, active.client(), active.model_name());
     if (!texts)
-        return api::reply_once(active, texts.error(), request, call);
+        return api::reply_once(active, texts.error(), request, routed);
     HttpReply reply = {.body = dump_json(write(active, parsed.model, std::move(*texts))) + "\n"};
     api::report_ignored(parsed.ignored, reply);
-    return api::reply_once(active, std::move(reply), request, call);
+    return api::reply_once(active, std::move(reply), request, routed);
 }
 
 } // namespace
 
-ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> embed(AnswerServices& services, const HttpRequest& request,
+                           const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto parsed, read_embed(body));
-    return reply(service, request, call, std::move(parsed),
+    return reply(services, request, routed, std::move(parsed),
                  [](const api::ActiveRequest& active, const std::string& model, EmbeddedTexts texts) {
                      return Json({{"model", model},
                                   {"embeddings", std::move(texts.embeddings)},
@@ -138,10 +140,11 @@ ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const C
                  });
 }
 
-ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> embeddings(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto parsed, read_embeddings(body));
-    return reply(service, request, call, std::move(parsed),
+    return reply(services, request, routed, std::move(parsed),
                  [](const api::ActiveRequest& /*active*/, const std::string& /*model*/, EmbeddedTexts texts) {
                      return Json({{"embedding", texts.embeddings.empty() ? Json::array()
                                                                          : std::move(texts.embeddings[0])}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/api/answer_services.hpp"
 #include "server/api/route.hpp"
 
 #include <vector>
@@ -7,23 +8,36 @@
 // Ollama's API. Source: Ollama, docs/api.md.
 namespace etna::server::ollama {
 
-ApiResult<HttpReply> chat(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> generate_text(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> list_running(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> show_version(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> pull_model(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> delete_model(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> refuse_create(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> refuse_push(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> refuse_blob(Service& service, const HttpRequest& request, const Call& call);
-ApiResult<HttpReply> find_blob(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> chat(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed);
+ApiResult<HttpReply> generate_text(AnswerServices& services, const HttpRequest& request,
+                                   const RoutedRequest& routed);
+ApiResult<HttpReply> embed(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed);
+ApiResult<HttpReply> embeddings(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed);
+ApiResult<HttpReply> list_models(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed);
+ApiResult<HttpReply> list_running(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& routed);
+ApiResult<HttpReply> show_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed);
+ApiResult<HttpReply> show_version(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& routed);
+ApiResult<HttpReply> pull_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed);
+ApiResult<HttpReply> copy_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed);
+ApiResult<HttpReply> delete_model(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& routed);
+ApiResult<HttpReply> refuse_create(AnswerServices& services, const HttpRequest& request,
+                                   const RoutedRequest& routed);
+ApiResult<HttpReply> refuse_push(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed);
+ApiResult<HttpReply> refuse_blob(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed);
+ApiResult<HttpReply> find_blob(AnswerServices& services, const HttpRequest& request,
+                               const RoutedRequest& routed);
 
 /// The routes of the API, with its errors.
-std::vector<Route> routes();
+std::vector<RouteOf<AnswerServices>> routes();
 
 } // namespace etna::server::ollama

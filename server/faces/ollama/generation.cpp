@@ -148,7 +148,7 @@ private:
                                                              : api::Delivery::disconnected;
             },
             is_cancelled);
-        apply(head_.keep_alive, active.service(), active.client(), active.model_name());
+        apply(head_.keep_alive, active.services(), active.client(), active.model_name());
         return status;
     }
 
@@ -181,7 +181,7 @@ ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHe
                           const HttpRequest& request) {
     HttpReply reply;
     if (head.only_unloads()) {
-        ETNA_CHECK(api::unload_model(active.service(), request, active.model_name()));
+        ETNA_CHECK(api::unload_model(active.services(), request, active.model_name()));
     } else {
         if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
             return active.report_failure(loaded.error());
@@ -190,7 +190,7 @@ ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHe
             call.ignored.without_effect.emplace_back("keep_alive");
         ETNA_CHECK(api::refuse_unknown(active.is_strict(), call.ignored));
         api::report_ignored(call.ignored, reply);
-        apply(head.keep_alive, active.service(), active.client(), active.model_name());
+        apply(head.keep_alive, active.services(), active.client(), active.model_name());
     }
     Json line = line_json(head.model, empty_members(form), true);
     line["done_reason"] = head.only_unloads() ? "unload" : "load";
@@ -198,36 +198,38 @@ ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHe
     return reply;
 }
 
-ApiResult<HttpReply> serve(Service& service, const HttpRequest& request, const Call& call, Form form) {
+ApiResult<HttpReply> serve(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed,
+                           Form form) {
     ETNA_TRY(auto body, parse_body(request));
     ETNA_TRY(auto head, read_head(body, form));
-    if (head.keep_alive && !is_operator(service.options.access, request)) {
+    if (head.keep_alive && !is_operator(services.options.access, request)) {
         if (head.only_unloads())
-            return *check_operator(service.options.access, request, "unloading a model");
+            return *check_operator(services.options.access, request, "unloading a model");
         head.keep_alive.reset();
         head.ignores_keep_alive = true;
     }
-    ETNA_TRY(auto name, served_name(service, request, head.model));
-    api::ActiveRequest active(service, request, call, endpoint_name(form), std::move(name),
+    ETNA_TRY(auto name, served_name(services, request, head.model));
+    api::ActiveRequest active(services, request, routed, endpoint_name(form), std::move(name),
                               head.is_streamed && !head.only_loads);
     if (head.only_loads) {
         active.leave_journal();
-        return api::reply_once(active, load(active, form, head, body, request), request, call);
+        return api::reply_once(active, load(active, form, head, body, request), request, routed);
     }
     const bool is_streamed = head.is_streamed;
     return api::reply_with(
         std::make_shared<GenerationAnswer>(std::move(active), form, std::move(head), std::move(body)),
-        request, call, is_streamed);
+        request, routed, is_streamed);
 }
 
 } // namespace
 
-ApiResult<HttpReply> chat(Service& service, const HttpRequest& request, const Call& call) {
-    return serve(service, request, call, Form::chat);
+ApiResult<HttpReply> chat(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed) {
+    return serve(services, request, routed, Form::chat);
 }
 
-ApiResult<HttpReply> generate_text(Service& service, const HttpRequest& request, const Call& call) {
-    return serve(service, request, call, Form::generate);
+ApiResult<HttpReply> generate_text(AnswerServices& services, const HttpRequest& request,
+                                   const RoutedRequest& routed) {
+    return serve(services, request, routed, Form::generate);
 }
 
 } // namespace etna::server::ollama

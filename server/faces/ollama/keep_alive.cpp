@@ -36,21 +36,21 @@ std::optional<KeepAlive> read_keep_alive(Fields& fields) {
     return *time < milliseconds(0) ? KeepAlive() : KeepAlive{time};
 }
 
-void apply(const std::optional<KeepAlive>& keep_alive, Service& service, uint64_t client,
+void apply(const std::optional<KeepAlive>& keep_alive, AnswerServices& services, uint64_t client,
            const std::string& model) {
     if (!keep_alive)
         return;
-    const auto listing = service.models.find(model);
+    const auto listing = services.models.find(model);
     if (listing && listing->is_pinned)
         return;
     auto time = keep_alive->time;
     if (keep_alive->is_zero()) {
-        const auto unloading = service.models.unload(model, client);
+        const auto unloading = services.models.unload(model, client);
         if (unloading || unloading.error().retry_in == milliseconds(0)) // such as one that is being reloaded
             return;
         time = unloading.error().retry_in;
     }
-    (void)service.models.set_idle_max(model, time, client); // unless it has left the list
+    (void)services.models.set_idle_max(model, time, client); // unless it has left the list
 }
 
 } // namespace etna::server::ollama

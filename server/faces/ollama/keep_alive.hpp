@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/api/service.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/base/fields.hpp"
 
 #include <chrono>
@@ -24,7 +24,7 @@ std::optional<KeepAlive> read_keep_alive(Fields& fields);
 
 /// Applies the `keep_alive` of a client's request that has ended. While other clients use the model, it stays
 /// for them.
-void apply(const std::optional<KeepAlive>& keep_alive, Service& service, uint64_t client,
+void apply(const std::optional<KeepAlive>& keep_alive, AnswerServices& services, uint64_t client,
            const std::string& model);
 
 } // namespace etna::server::ollama

@@ -100,24 +100,24 @@ struct NamedListing {
 
 /// Returns the names of all stored models if clients may change them: such clients expect a complete list.
 /// Names with the same file are names of one model.
-std::vector<NamedListing> stored_models(Service& service) {
+std::vector<NamedListing> stored_models(AnswerServices& services) {
     std::vector<NamedListing> stored;
-    if (!service.options.store)
+    if (!services.options.store)
         return stored;
     for (const store::Manifest& manifest :
-         store::ModelStore(service.options.store->folder).list().manifests) {
-        if (auto model = service.models.find_or_add(manifest.name))
+         store::ModelStore(services.options.store->folder).list().manifests) {
+        if (auto model = services.models.find_or_add(manifest.name))
             stored.push_back({.name = manifest.name, .model = std::move(*model)});
     }
     return stored;
 }
 
 /// Returns all names that requests can use, sorted by model.
-std::vector<NamedListing> all_names(Service& service) {
-    service.models.inspect();
-    std::vector<NamedListing> stored = stored_models(service);
+std::vector<NamedListing> all_names(AnswerServices& services) {
+    services.models.inspect();
+    std::vector<NamedListing> stored = stored_models(services);
     std::vector<NamedListing> all;
-    for (const ModelListing& model : service.models.list_inspected()) {
+    for (const ModelListing& model : services.models.list_inspected()) {
         all.push_back({.name = model.name, .model = model});
         for (const std::string& alias : model.aliases)
             all.push_back({.name = alias, .model = model});
@@ -279,31 +279,34 @@ Json description_json(const ModelListing& model, const gguf::File& file, bool is
 
 } // namespace
 
-ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_models(AnswerServices& services, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     Json models = Json::array();
-    for (const NamedListing& one : all_names(service))
+    for (const NamedListing& one : all_names(services))
         models.push_back(entry_json(one.model, one.name));
     return json_reply({{"models", std::move(models)}});
 }
 
-ApiResult<HttpReply> list_running(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_running(AnswerServices& services, const HttpRequest& /*request*/,
+                                  const RoutedRequest& /*routed*/) {
     Json models = Json::array();
-    for (const ModelListing& model : service.models.list_inspected()) {
+    for (const ModelListing& model : services.models.list_inspected()) {
         if (model.is_loaded)
             models.push_back(running_json(model, model.name));
     }
     return json_reply({{"models", std::move(models)}});
 }
 
-ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> show_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
     ETNA_TRY(const Json body, parse_body(request));
     Fields fields(body);
     const std::string name = read_model(fields);
     const bool is_verbose = fields.flag("verbose").value_or(false);
     ETNA_CHECK(fields.status());
-    ETNA_TRY(ModelListing model, find_model(service, name));
-    service.models.inspect();
-    ETNA_TRY(model, find_model(service, name));
+    ETNA_TRY(ModelListing model, find_model(services, name));
+    services.models.inspect();
+    ETNA_TRY(model, find_model(services, name));
     const auto file = generate::open_file(model.source);
     if (!file) {
         return ApiError{.status = 500,
@@ -314,8 +317,8 @@ ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, co
     return json_reply(description_json(model, *file, is_verbose));
 }
 
-ApiResult<HttpReply> show_version(Service& /*service*/, const HttpRequest& /*request*/,
-                                  const Call& /*call*/) {
+ApiResult<HttpReply> show_version(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                  const RoutedRequest& /*routed*/) {
     // Clients compare it with the Ollama version that they require; a suffix after `+` does not count.
     return json_reply({{"version", "0.33.0+etna." ETNA_VERSION}});
 }

@@ -12,11 +12,11 @@ namespace {
 constexpr std::string_view latest = ":latest";
 
 /// Returns the 404 error in the API's wording, which clients match.
-ApiError not_found(Service& service, std::string_view name) {
+ApiError not_found(AnswerServices& services, std::string_view name) {
     constexpr std::size_t shown_max = 200;
     return {.status = 404,
             .message = fmt::format("model '{}' not found; {}", name.substr(0, shown_max),
-                                   api::served_models(service, name)),
+                                   api::served_models(services, name)),
             .param = "model",
             .code = "model_not_found"};
 }
@@ -44,28 +44,29 @@ std::string read_model(Fields& fields) {
     return model.value_or("");
 }
 
-ApiResult<ModelListing> find_model(Service& service, const std::string& name) {
-    if (auto listed = service.models.find(name))
+ApiResult<ModelListing> find_model(AnswerServices& services, const std::string& name) {
+    if (auto listed = services.models.find(name))
         return std::move(*listed);
     // Without the tag first: the hub would read it as a quantisation.
-    auto found = service.models.find_or_add(without_latest(name));
+    auto found = services.models.find_or_add(without_latest(name));
     if (!found && name != without_latest(name))
-        found = service.models.find_or_add(name);
+        found = services.models.find_or_add(name);
     if (found)
         return std::move(*found);
     if (found.error().kind == ErrorKind::not_found)
-        return not_found(service, name);
+        return not_found(services, name);
     ApiError error = api_error(found.error());
     error.param = "model";
     return error;
 }
 
-ApiResult<std::string> served_name(Service& service, const HttpRequest& request, const std::string& name) {
-    const auto found = find_model(service, name);
+ApiResult<std::string> served_name(AnswerServices& services, const HttpRequest& request,
+                                   const std::string& name) {
+    const auto found = find_model(services, name);
     if (found)
         return found->name;
-    const bool is_any = service.options.accepts_any_model_name || api::is_own_address(name, request);
-    std::string default_name = is_any ? service.models.default_name() : "";
+    const bool is_any = services.options.accepts_any_model_name || api::is_own_address(name, request);
+    std::string default_name = is_any ? services.models.default_name() : "";
     return default_name.empty() ? ApiResult<std::string>(found.error()) : std::move(default_name);
 }
 

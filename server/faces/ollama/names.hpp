@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/api/service.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/base/fields.hpp"
 
 #include <string>
@@ -21,10 +21,11 @@ std::string read_model(Fields& fields);
 
 /// Returns the listing of the model that a client names, see Models::find_or_add(). Errors: 404 with the
 /// names of the served ones, and those of the finder.
-ApiResult<ModelListing> find_model(Service& service, const std::string& name);
+ApiResult<ModelListing> find_model(AnswerServices& services, const std::string& name);
 
 /// Returns the name of the model that answers a request for `name`. As find_model(), but the server's own
 /// address means the default model, and any name does if the operator allows that.
-ApiResult<std::string> served_name(Service& service, const HttpRequest& request, const std::string& name);
+ApiResult<std::string> served_name(AnswerServices& services, const HttpRequest& request,
+                                   const std::string& name);
 
 } // namespace etna::server::ollama

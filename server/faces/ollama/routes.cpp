@@ -18,27 +18,30 @@ ApiError not_implemented(std::string_view what, std::string_view remedy) {
 
 } // namespace
 
-ApiResult<HttpReply> refuse_create(Service& /*service*/, const HttpRequest& /*request*/,
-                                   const Call& /*call*/) {
+ApiResult<HttpReply> refuse_create(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                   const RoutedRequest& /*routed*/) {
     return not_implemented("creating models", "use `etna create` on its machine");
 }
 
-ApiResult<HttpReply> refuse_push(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> refuse_push(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     return not_implemented("pushing models", "upload the file with the hub's own tools");
 }
 
-ApiResult<HttpReply> refuse_blob(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> refuse_blob(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     return not_implemented("uploading files of models", "use `etna create` on its machine");
 }
 
-ApiResult<HttpReply> find_blob(Service& /*service*/, const HttpRequest& /*request*/, const Call& call) {
+ApiResult<HttpReply> find_blob(AnswerServices& /*services*/, const HttpRequest& /*request*/,
+                               const RoutedRequest& routed) {
     return ApiError{.status = 404,
-                    .message = fmt::format("blob '{}' not found", call.path_values.front().substr(0, 100)),
+                    .message = fmt::format("blob '{}' not found", routed.path_values.front().substr(0, 100)),
                     .code = "not_found"};
 }
 
-std::vector<Route> routes() {
-    std::vector<Route> routes = {
+std::vector<RouteOf<AnswerServices>> routes() {
+    std::vector<RouteOf<AnswerServices>> routes = {
         {"POST", "/api/chat", "answers a chat, in Ollama's API", chat},
         {"POST", "/api/generate", "answers or continues a prompt, in Ollama's API", generate_text},
         {"POST", "/api/embed", "returns the embeddings of texts, in Ollama's API", embed},
@@ -55,7 +58,7 @@ std::vector<Route> routes() {
         {"POST", "/api/blobs/{digest}", "refused: models are created by etna create", refuse_blob},
         {"GET", "/api/blobs/{digest}", "finds no uploaded file", find_blob},
     };
-    for (Route& route : routes)
+    for (RouteOf<AnswerServices>& route : routes)
         route.write_error = write_error;
     return routes;
 }

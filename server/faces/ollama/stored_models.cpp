@@ -27,11 +27,11 @@ namespace {
 
 /// Returns access to the folder of models. Errors: 403 (not granted by the operator, or only to the
 /// operator).
-ApiResult<const StoreAccess*> access_of(const Service& service, const HttpRequest& request) {
-    if (service.options.store) {
-        if (auto refusal = check_operator(service.options.access, request, "changing the stored models"))
+ApiResult<const StoreAccess*> access_of(const AnswerServices& services, const HttpRequest& request) {
+    if (services.options.store) {
+        if (auto refusal = check_operator(services.options.access, request, "changing the stored models"))
             return std::move(*refusal);
-        return &*service.options.store;
+        return &*services.options.store;
     }
     return ApiError{.status = 403,
                     .message = "clients may not change the models of this server; start it with `etna serve "
@@ -58,7 +58,8 @@ ApiError store_error(const Error& error) {
 
 /// Returns the stored name for a client's name with or without ":latest". Errors: 404; 400 (the model is not
 /// in the store, so it cannot be changed).
-ApiResult<store::Manifest> find_stored(Service& service, const StoreAccess& access, const std::string& name) {
+ApiResult<store::Manifest> find_stored(AnswerServices& services, const StoreAccess& access,
+                                       const std::string& name) {
     const store::ModelStore models(access.folder);
     for (const std::string& stored : {name, without_latest(name)}) {
         auto manifest = models.find(stored);
@@ -67,7 +68,7 @@ ApiResult<store::Manifest> find_stored(Service& service, const StoreAccess& acce
         if (manifest.error().kind != ErrorKind::not_found)
             return store_error(manifest.error());
     }
-    if (service.models.find(name)) {
+    if (services.models.find(name)) {
         return ApiError{.message =
                             fmt::format("model '{}' is served, but was not stored by etna: it is changed "
                                         "where its file is",
@@ -126,7 +127,8 @@ std::string progress_line(const store::PullPlan& plan, const store::PullProgress
 
 /// Downloads a model. `send` receives progress lines and returns false once the client has disconnected. The
 /// download then stops, as it does when the server shuts down.
-ApiStatus pull(Service& service, const std::string& name, const std::function<bool(std::string_view)>& send) {
+ApiStatus pull(AnswerServices& services, const std::string& name,
+               const std::function<bool(std::string_view)>& send) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds interval{200};
     std::atomic<bool> is_gone{false};
@@ -146,7 +148,7 @@ ApiStatus pull(Service& service, const std::string& name, const std::function<bo
             is_gone = true;
     };
     const auto pulled =
-        service.options.store->pull(name, report, [&] { return is_gone || service.is_aborting; });
+        services.options.store->pull(name, report, [&] { return is_gone || services.is_aborting; });
     if (!pulled && pulled.error().kind == ErrorKind::cancelled) {
         return ApiError{.status = 503,
                         .message = "the download was stopped; pull the model again to resume it",
@@ -157,13 +159,13 @@ ApiStatus pull(Service& service, const std::string& name, const std::function<bo
 }
 
 /// Streams the progress. If the download fails later, the status has already been sent.
-HttpReply pull_stream(Service& service, const std::string& name) {
+HttpReply pull_stream(AnswerServices& services, const std::string& name) {
     HttpReply reply = {.content_type = "application/x-ndjson"};
-    reply.stream = [&service, name](HttpWriter& writer) {
+    reply.stream = [&services, name](HttpWriter& writer) {
         const std::string first = status_line("pulling manifest");
-        EventStream stream(writer, service.options.keep_alive, first);
+        EventStream stream(writer, services.options.keep_alive, first);
         stream.send(first);
-        const auto pulled = pull(service, name, [&](std::string_view line) { return stream.send(line); });
+        const auto pulled = pull(services, name, [&](std::string_view line) { return stream.send(line); });
         if (!pulled) {
             stream.send(error_line(pulled.error()));
             return;
@@ -176,42 +178,44 @@ HttpReply pull_stream(Service& service, const std::string& name) {
 
 /// Returns whether a pull of the model has nothing to do: it is served or stored, and no client of this
 /// server, or no hub, could bring a newer version.
-bool needs_no_pull(Service& service, const std::string& name) {
-    const std::optional<StoreAccess>& access = service.options.store;
+bool needs_no_pull(AnswerServices& services, const std::string& name) {
+    const std::optional<StoreAccess>& access = services.options.store;
     const auto parsed = store::parse_model_name(without_latest(name));
     const bool is_local = parsed && std::holds_alternative<store::LocalModel>(*parsed);
     if (access && !is_local)
         return false;
-    const auto model = find_model(service, name);
+    const auto model = find_model(services, name);
     const bool is_here = model && !(model->source.path.empty() && model->source.bytes.empty());
-    return is_here || (access && find_stored(service, *access, name));
+    return is_here || (access && find_stored(services, *access, name));
 }
 
 } // namespace
 
-ApiResult<HttpReply> pull_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> pull_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
     ETNA_TRY(const auto named, read_named(request));
     HttpReply reply = {.body = status_line("success")};
-    if (needs_no_pull(service, named.name)) {
+    if (needs_no_pull(services, named.name)) {
         if (named.is_streamed)
             reply = {.content_type = "application/x-ndjson",
                      .body = status_line("pulling manifest") + status_line("success")};
         api::report_ignored(named.ignored, reply);
         return reply;
     }
-    ETNA_CHECK(access_of(service, request));
+    ETNA_CHECK(access_of(services, request));
     if (named.is_streamed) {
-        reply = pull_stream(service, named.name);
+        reply = pull_stream(services, named.name);
     } else {
         ETNA_CHECK(
-            pull(service, named.name, [&](std::string_view /*line*/) { return !request.is_client_gone(); }));
+            pull(services, named.name, [&](std::string_view /*line*/) { return !request.is_client_gone(); }));
     }
     api::report_ignored(named.ignored, reply);
     return reply;
 }
 
-ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const StoreAccess* const access, access_of(service, request));
+ApiResult<HttpReply> copy_model(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    ETNA_TRY(const StoreAccess* const access, access_of(services, request));
     ETNA_TRY(const Json body, parse_body(request));
     Fields fields(body);
     for (const std::string_view name : {"source", "destination"})
@@ -223,25 +227,26 @@ ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, co
     ETNA_CHECK(fields.status());
     const api::IgnoredMembers ignored = api::ignored_members(fields);
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
-    ETNA_TRY(store::Manifest manifest, find_stored(service, *access, source));
+    ETNA_TRY(store::Manifest manifest, find_stored(services, *access, source));
     manifest.name = destination;
     manifest.created.clear();
     // As in Ollama, replaces an earlier model of that name.
     if (const Status put = store::ModelStore(access->folder).put(manifest, store::Existing::replace); !put)
         return store_error(put.error());
-    service.models.recheck_requested();
+    services.models.recheck_requested();
     HttpReply reply;
     api::report_ignored(ignored, reply);
     return reply;
 }
 
-ApiResult<HttpReply> delete_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const StoreAccess* const access, access_of(service, request));
+ApiResult<HttpReply> delete_model(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
+    ETNA_TRY(const StoreAccess* const access, access_of(services, request));
     ETNA_TRY(const auto named, read_named(request));
-    ETNA_TRY(const store::Manifest manifest, find_stored(service, *access, named.name));
+    ETNA_TRY(const store::Manifest manifest, find_stored(services, *access, named.name));
     if (const auto removal = store::ModelStore(access->folder).remove(manifest.name); !removal)
         return store_error(removal.error());
-    service.models.recheck_requested();
+    services.models.recheck_requested();
     HttpReply reply;
     api::report_ignored(named.ignored, reply);
     return reply;

@@ -160,23 +160,25 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     return parsed;
 }
 
-ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> chat_completions(AnswerServices& services, const HttpRequest& request,
+                                      const RoutedRequest& routed) {
     static const EndpointSpec spec = {.endpoint = "chat_completions",
                                       .id_prefix = "chatcmpl-",
                                       .object = "chat.completion",
                                       .chunk_object = "chat.completion.chunk",
                                       .read = read_chat};
-    return serve_generation(service, request, call, spec);
+    return serve_generation(services, request, routed, spec);
 }
 
-ApiResult<HttpReply> control_chat(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> control_chat(AnswerServices& services, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
     ETNA_TRY(const auto body, parse_body(request));
     Fields fields(body);
     fields.require("id");
     const auto id = fields.text("id");
     fields.accept({"action", "model"});
     ETNA_CHECK(fields.status());
-    return api::control_answer(service, request, *id, body);
+    return api::control_answer(services, request, *id, body);
 }
 
 } // namespace etna::server::openai

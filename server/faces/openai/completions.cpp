@@ -371,13 +371,14 @@ ApiResult<GenerationRequest> read_completion(const Json& body, const api::Reques
     return parsed;
 }
 
-ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> completions(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
     static const EndpointSpec spec = {.endpoint = "completions",
                                       .id_prefix = "cmpl-",
                                       .object = "text_completion",
                                       .chunk_object = "text_completion",
                                       .read = read_completion};
-    return serve_generation(service, request, call, spec);
+    return serve_generation(services, request, routed, spec);
 }
 
 } // namespace etna::server::openai

@@ -138,11 +138,13 @@ ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Jso
 
 } // namespace
 
-ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> embeddings(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    api::ActiveRequest active(service, request, call, "embeddings", std::move(name), /*is_streamed=*/false);
-    return api::reply_once(active, reply_with_embeddings(active, body, request), request, call);
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    api::ActiveRequest active(services, request, routed, "embeddings", std::move(name),
+                              /*is_streamed=*/false);
+    return api::reply_once(active, reply_with_embeddings(active, body, request), request, routed);
 }
 
 } // namespace etna::server::openai

@@ -9,15 +9,15 @@
 
 namespace etna::server::openai {
 
-ApiResult<HttpReply> serve_generation(Service& service, const HttpRequest& request, const Call& call,
-                                      const EndpointSpec& spec) {
+ApiResult<HttpReply> serve_generation(AnswerServices& services, const HttpRequest& request,
+                                      const RoutedRequest& routed, const EndpointSpec& spec) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
+    ETNA_TRY(auto name, api::model_of(services, request, body));
     const bool is_streamed = body.value("stream", Json(false)) == true;
     const auto job = std::make_shared<CompletionJob>(
-        api::ActiveRequest(service, request, call, spec.endpoint, std::move(name), is_streamed), spec,
+        api::ActiveRequest(services, request, routed, spec.endpoint, std::move(name), is_streamed), spec,
         std::move(body));
-    return api::reply_with(job, request, call, is_streamed);
+    return api::reply_with(job, request, routed, is_streamed);
 }
 
 } // namespace etna::server::openai

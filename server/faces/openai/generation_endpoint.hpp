@@ -6,7 +6,7 @@
 namespace etna::server::openai {
 
 /// Runs a generation request. Errors: those of parsing and of api::model_of(); others are in the reply.
-ApiResult<HttpReply> serve_generation(Service& service, const HttpRequest& request, const Call& call,
-                                      const EndpointSpec& spec);
+ApiResult<HttpReply> serve_generation(AnswerServices& services, const HttpRequest& request,
+                                      const RoutedRequest& routed, const EndpointSpec& spec);
 
 } // namespace etna::server::openai

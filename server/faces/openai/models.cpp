@@ -73,9 +73,10 @@ HttpReply json_reply(const Json& json) {
 
 } // namespace
 
-ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_models(AnswerServices& services, const HttpRequest& /*request*/,
+                                 const RoutedRequest& /*routed*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list_inspected()) {
+    for (const ModelListing& model : services.models.list_inspected()) {
         data.push_back(model_json(model, model.name));
         for (const std::string& alias : model.aliases)
             data.push_back(model_json(model, alias));
@@ -83,18 +84,19 @@ ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 
-ApiResult<HttpReply> show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
-    service.models.inspect();
-    if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
+ApiResult<HttpReply> show_model(AnswerServices& services, const HttpRequest& /*request*/,
+                                const RoutedRequest& routed) {
+    services.models.inspect();
+    if (const auto model = services.models.find(routed.path_values.front()); model && !model->problem)
         return json_reply(model_json(*model, model->name));
-    return api::unknown_model(service, call.path_values.front(), {});
+    return api::unknown_model(services, routed.path_values.front(), {});
 }
 
-ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& /*request*/,
-                                        const Call& /*call*/) {
+ApiResult<HttpReply> list_models_dynamo(AnswerServices& services, const HttpRequest& /*request*/,
+                                        const RoutedRequest& /*routed*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list_inspected())
-        data.push_back(extended_json(model, service.options));
+    for (const ModelListing& model : services.models.list_inspected())
+        data.push_back(extended_json(model, services.options));
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 

@@ -160,18 +160,18 @@ struct PromptRequest {
     api::FileTexts files;
 };
 
-ApiError prompt_error(const Service& service, const Error& error) {
-    return error.kind == ErrorKind::cancelled ? api::cancelled_error(service) : api_error(error);
+ApiError prompt_error(const AnswerServices& services, const Error& error) {
+    return error.kind == ErrorKind::cancelled ? api::cancelled_error(services) : api_error(error);
 }
 
 /// Parses the body and loads the model that it names.
-ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest& request) {
+ApiResult<PromptRequest> read_prompt_request(AnswerServices& services, const HttpRequest& request) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
-    auto model = service.models.acquire(name, is_cancelled, client_of(service.options.access, request));
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    std::function<bool()> is_cancelled = [&] { return services.is_aborting || request.is_client_gone(); };
+    auto model = services.models.acquire(name, is_cancelled, client_of(services.options.access, request));
     if (!model)
-        return prompt_error(service, model.error());
+        return prompt_error(services, model.error());
     return PromptRequest{
         .body = std::move(body),
         .is_strict = api::is_strict(request),
@@ -180,7 +180,7 @@ ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest
         .memory = request.memory,
         .costs = {.is_cancelled = std::move(is_cancelled),
                   .reserve_memory = [&](std::size_t bytes) { return request.reserve_memory(bytes); }},
-        .files = api::file_texts(service, request)};
+        .files = api::file_texts(services, request)};
 }
 
 HttpReply final_reply(const PromptRequest& prompt, const api::IgnoredMembers& ignored,
@@ -198,10 +198,10 @@ struct EncodedPrompt {
 };
 
 /// Reads a chat request.
-ApiResult<api::GenerationCall> read_conversation(const Service& service, const PromptRequest& prompt,
-                                                 const Call& call) {
-    ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = call.dialect,
-                                                .limits = service.options.limits,
+ApiResult<api::GenerationCall> read_conversation(const AnswerServices& services, const PromptRequest& prompt,
+                                                 const RoutedRequest& routed) {
+    ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = routed.dialect,
+                                                .limits = services.options.limits,
                                                 .tokenizer = &prompt.model->tokenizer(),
                                                 .context_tokens = prompt.model->context_tokens(),
                                                 .files = prompt.files}));
@@ -209,12 +209,12 @@ ApiResult<api::GenerationCall> read_conversation(const Service& service, const P
     return std::move(chat.call);
 }
 
-ApiResult<EncodedPrompt> encode_conversation(const Service& service, const PromptRequest& prompt,
-                                             const Call& call) {
-    ETNA_TRY(auto generation, read_conversation(service, prompt, call));
+ApiResult<EncodedPrompt> encode_conversation(const AnswerServices& services, const PromptRequest& prompt,
+                                             const RoutedRequest& routed) {
+    ETNA_TRY(auto generation, read_conversation(services, prompt, routed));
     auto encoded = generate::encode(*prompt.model, generation.requests.front(), prompt.costs);
     if (!encoded)
-        return prompt_error(service, encoded.error());
+        return prompt_error(services, encoded.error());
     return EncodedPrompt{.tokens = std::move(encoded->tokens), .ignored = std::move(generation.ignored)};
 }
 
@@ -227,7 +227,8 @@ ApiResult<api::IgnoredMembers> finish_fields(Fields& fields, bool is_strict) {
     return ignored;
 }
 
-ApiResult<EncodedPrompt> encode_text(const Service& service, const PromptRequest& prompt, Fields& fields) {
+ApiResult<EncodedPrompt> encode_text(const AnswerServices& services, const PromptRequest& prompt,
+                                     Fields& fields) {
     const auto content = fields.text("content"); // llama.cpp
     const auto text = fields.text("prompt");     // vLLM
     const bool adds_as_llama = fields.flag("add_special").value_or(false);
@@ -244,14 +245,15 @@ ApiResult<EncodedPrompt> encode_text(const Service& service, const PromptRequest
          .is_cancelled = &prompt.costs.is_cancelled,
          .reserve_memory = &prompt.costs.reserve_memory});
     if (!tokens)
-        return prompt_error(service, tokens.error());
+        return prompt_error(services, tokens.error());
     return EncodedPrompt{.tokens = std::move(*tokens), .ignored = std::move(finished)};
 }
 
 } // namespace
 
-ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(auto prompt, read_prompt_request(service, request));
+ApiResult<HttpReply> tokenize(AnswerServices& services, const HttpRequest& request,
+                              const RoutedRequest& routed) {
+    ETNA_TRY(auto prompt, read_prompt_request(services, request));
     Fields fields(prompt.body);
     const bool with_pieces = fields.flag("with_pieces").value_or(false);
     ETNA_CHECK(fields.status());
@@ -259,13 +261,14 @@ ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, cons
     if (is_chat)
         prompt.body.erase("with_pieces"); // not a chat field
     ETNA_TRY(auto encoded,
-             is_chat ? encode_conversation(service, prompt, call) : encode_text(service, prompt, fields));
+             is_chat ? encode_conversation(services, prompt, routed) : encode_text(services, prompt, fields));
     return final_reply(prompt, encoded.ignored,
                        tokens_reply(prompt.model, std::move(encoded.tokens), with_pieces));
 }
 
-ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
+ApiResult<HttpReply> detokenize(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    ETNA_TRY(const auto prompt, read_prompt_request(services, request));
     Fields fields(prompt.body);
     fields.require("tokens");
     std::vector<TokenId> ids = api::read_token_list(fields, "tokens", prompt.model->tokenizer().size());
@@ -273,18 +276,20 @@ ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, co
     return final_reply(prompt, finished, text_reply(prompt.model, std::move(ids)));
 }
 
-ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
-    ETNA_TRY(const auto generation, read_conversation(service, prompt, call));
+ApiResult<HttpReply> apply_template(AnswerServices& services, const HttpRequest& request,
+                                    const RoutedRequest& routed) {
+    ETNA_TRY(const auto prompt, read_prompt_request(services, request));
+    ETNA_TRY(const auto generation, read_conversation(services, prompt, routed));
     auto text = generate::render(*prompt.model, generation.requests.front(), prompt.costs);
     if (!text)
-        return prompt_error(service, text.error());
+        return prompt_error(services, text.error());
     return final_reply(prompt, generation.ignored, prompt_reply(std::move(*text)));
 }
 
-ApiResult<HttpReply> count_chat(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
-    ETNA_TRY(const auto encoded, encode_conversation(service, prompt, call));
+ApiResult<HttpReply> count_chat(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
+    ETNA_TRY(const auto prompt, read_prompt_request(services, request));
+    ETNA_TRY(const auto encoded, encode_conversation(services, prompt, routed));
     const auto& [tokens, ignored] = encoded;
     const Json count = {{"object", "response.input_tokens"}, {"input_tokens", tokens.size()}};
     HttpReply reply = {.body = dump_json(count) + "\n"};

@@ -20,11 +20,11 @@ struct OwnedStore {
     storage::Owner owner;
 };
 
-ApiResult<OwnedStore> owned_store(Service& service, const HttpRequest& request) {
-    if (!service.persistence->stored_kinds().completions)
+ApiResult<OwnedStore> owned_store(AnswerServices& services, const HttpRequest& request) {
+    if (!services.persistence->stored_kinds().completions)
         return storage_disabled("stored chats");
-    return OwnedStore{.store = &*service.persistence->store,
-                      .owner = owner_of(service.options.access, request)};
+    return OwnedStore{.store = &*services.persistence->store,
+                      .owner = owner_of(services.options.access, request)};
 }
 
 ApiError not_found(std::string_view id) {
@@ -34,9 +34,10 @@ ApiError not_found(std::string_view id) {
             .code = "completion_not_found"};
 }
 
-ApiResult<storage::Completion> find(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto owned, owned_store(service, request));
-    const std::string& id = call.path_values.front();
+ApiResult<storage::Completion> find(AnswerServices& services, const HttpRequest& request,
+                                    const RoutedRequest& routed) {
+    ETNA_TRY(const auto owned, owned_store(services, request));
+    const std::string& id = routed.path_values.front();
     ETNA_TRY(auto found, from_store(owned.store->completion(owned.owner, id)));
     if (!found)
         return not_found(id);
@@ -82,17 +83,18 @@ ApiStatus store_chat(const CompletionJob& job, Json object) {
     for (const auto& [name, value] : chat.request_fields.items())
         object[name == "user" ? "input_user" : name] = value;
     const Status status =
-        job.active.service().persistence->store->put({.id = job.envelope().id,
-                                                      .owner = job.active.owner(),
-                                                      .model = job.active.model_name(),
-                                                      .metadata = texts_of(chat.metadata),
-                                                      .object = dump_json(object),
-                                                      .messages = dump_json(chat.messages)});
+        job.active.services().persistence->store->put({.id = job.envelope().id,
+                                                       .owner = job.active.owner(),
+                                                       .model = job.active.model_name(),
+                                                       .metadata = texts_of(chat.metadata),
+                                                       .object = dump_json(object),
+                                                       .messages = dump_json(chat.messages)});
     return status ? ApiStatus() : store_failed(status.error());
 }
 
-ApiResult<HttpReply> list_chats(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const auto owned, owned_store(service, request));
+ApiResult<HttpReply> list_chats(AnswerServices& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    ETNA_TRY(const auto owned, owned_store(services, request));
     ETNA_TRY(const auto page_request, read_page(request, storage::Order::ascending));
     const auto& [store, owner] = owned;
     ETNA_TRY(const auto page, from_store(store->completions(owner, read_filter(request), page_request)));
@@ -101,20 +103,23 @@ ApiResult<HttpReply> list_chats(Service& service, const HttpRequest& request, co
     return list_reply(*page);
 }
 
-ApiResult<HttpReply> show_chat(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto found, find(service, request, call));
+ApiResult<HttpReply> show_chat(AnswerServices& services, const HttpRequest& request,
+                               const RoutedRequest& routed) {
+    ETNA_TRY(const auto found, find(services, request, routed));
     return HttpReply{.body = found.object + "\n"};
 }
 
-ApiResult<HttpReply> list_chat_messages(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto chat, find(service, request, call));
+ApiResult<HttpReply> list_chat_messages(AnswerServices& services, const HttpRequest& request,
+                                        const RoutedRequest& routed) {
+    ETNA_TRY(const auto chat, find(services, request, routed));
     Json messages = Json::array();
     for (const Json& message : parse_json(chat.messages))
         messages.push_back(listed_message(message, fmt::format("{}-{}", chat.id, messages.size())));
     return page_reply(request, std::move(messages), storage::Order::ascending);
 }
 
-ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> change_chat(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
     Fields fields(body);
     fields.require_or_null("metadata");
@@ -122,26 +127,27 @@ ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, c
     ETNA_CHECK(fields.status());
     const api::IgnoredMembers ignored = {.unknown = fields.unknown()};
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
-    ETNA_TRY(const auto owned, owned_store(service, request));
+    ETNA_TRY(const auto owned, owned_store(services, request));
     const auto& [store, owner] = owned;
     std::string updated;
     ETNA_TRY(const auto existed, from_store(store->change_completion(
-                                     owner, call.path_values.front(), [&](storage::Completion& chat) {
+                                     owner, routed.path_values.front(), [&](storage::Completion& chat) {
                                          Json object = parse_json(chat.object);
                                          object["metadata"] = metadata;
                                          chat.object = updated = dump_json(object);
                                          chat.metadata = texts_of(metadata);
                                      })));
     if (!existed)
-        return not_found(call.path_values.front());
+        return not_found(routed.path_values.front());
     HttpReply reply = {.body = updated + "\n"};
     api::report_ignored(ignored, reply);
     return reply;
 }
 
-ApiResult<HttpReply> remove_chat(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto owned, owned_store(service, request));
-    const std::string& id = call.path_values.front();
+ApiResult<HttpReply> remove_chat(AnswerServices& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
+    ETNA_TRY(const auto owned, owned_store(services, request));
+    const std::string& id = routed.path_values.front();
     const auto& [store, owner] = owned;
     ETNA_TRY(const auto existed, from_store(store->delete_completion(owner, id)));
     if (!existed)

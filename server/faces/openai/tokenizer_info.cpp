@@ -44,15 +44,16 @@ Json info_json(const generate::Model& model) {
 
 } // namespace
 
-ApiResult<HttpReply> tokenizer_info(Service& service, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> tokenizer_info(AnswerServices& services, const HttpRequest& request,
+                                    const RoutedRequest& /*routed*/) {
     Json named = Json::object();
     if (const auto name = query_value(request, "model"))
         named["model"] = *name;
-    ETNA_TRY(const auto name, api::model_of(service, request, named));
+    ETNA_TRY(const auto name, api::model_of(services, request, named));
     const auto model =
-        service.models.acquire(name, [&] { return service.is_aborting || request.is_client_gone(); });
+        services.models.acquire(name, [&] { return services.is_aborting || request.is_client_gone(); });
     if (!model) {
-        return model.error().kind == ErrorKind::cancelled ? api::cancelled_error(service)
+        return model.error().kind == ErrorKind::cancelled ? api::cancelled_error(services)
                                                           : api_error(model.error());
     }
     HttpReply reply = {.body = dump_json(info_json(**model)) + "\n"};

@@ -140,23 +140,26 @@ ApiResult<HttpReply> reply_with_ranking(api::ActiveRequest& active, const Json& 
     return reply;
 }
 
-ApiResult<HttpReply> answer(Service& service, const HttpRequest& request, const Call& call, Form form) {
+ApiResult<HttpReply> answer(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed,
+                            Form form) {
     ETNA_TRY(const auto body, parse_body(request));
     if (form == Form::jina && body.contains("texts") && !body.contains("documents"))
         form = Form::tei;
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    api::ActiveRequest active(service, request, call, "rerank", std::move(name), /*is_streamed=*/false);
-    return api::reply_once(active, reply_with_ranking(active, body, request, form), request, call);
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    api::ActiveRequest active(services, request, routed, "rerank", std::move(name), /*is_streamed=*/false);
+    return api::reply_once(active, reply_with_ranking(active, body, request, form), request, routed);
 }
 
 } // namespace
 
-ApiResult<HttpReply> rerank(Service& service, const HttpRequest& request, const Call& call) {
-    return answer(service, request, call, Form::jina);
+ApiResult<HttpReply> rerank(AnswerServices& services, const HttpRequest& request,
+                            const RoutedRequest& routed) {
+    return answer(services, request, routed, Form::jina);
 }
 
-ApiResult<HttpReply> rerank_cohere(Service& service, const HttpRequest& request, const Call& call) {
-    return answer(service, request, call, Form::cohere);
+ApiResult<HttpReply> rerank_cohere(AnswerServices& services, const HttpRequest& request,
+                                   const RoutedRequest& routed) {
+    return answer(services, request, routed, Form::cohere);
 }
 
 } // namespace etna::server::rerank

@@ -75,11 +75,12 @@ ApiResult<HttpReply> reply_with_scores(api::ActiveRequest& active, const Json& b
 
 } // namespace
 
-ApiResult<HttpReply> score(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> score(AnswerServices& services, const HttpRequest& request,
+                           const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
-    api::ActiveRequest active(service, request, call, "score", std::move(name), /*is_streamed=*/false);
-    return api::reply_once(active, reply_with_scores(active, body, request), request, call);
+    ETNA_TRY(auto name, api::model_of(services, request, body));
+    api::ActiveRequest active(services, request, routed, "score", std::move(name), /*is_streamed=*/false);
+    return api::reply_once(active, reply_with_scores(active, body, request), request, routed);
 }
 
 } // namespace etna::server::rerank

@@ -14,12 +14,12 @@ namespace {
 /// The record of a background response, which outlives its request.
 class BackgroundRecord {
 public:
-    BackgroundRecord(const HttpRequest& request, const Call& call)
+    BackgroundRecord(const HttpRequest& request, const RoutedRequest& routed)
         : method_(request.method), path_(request.path), remote_address_(request.remote_address),
-          traceparent_(request.header("traceparent")), route_(call.traced_route) {}
+          traceparent_(request.header("traceparent")), route_(routed.traced_route) {}
 
     /// Writes the log line, the journal's entry and the spans, from the request's arrival to now.
-    void write(Service& service, ResponseJob& job) const {
+    void write(const Services& services, ResponseJob& job) const {
         constexpr double ms_per_s = 1e3;
         const std::chrono::duration<double> elapsed(job.active().elapsed_s());
         const auto begin = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -32,10 +32,11 @@ public:
                                         .request_id = job.active().request_id(),
                                         .answer = job.log()};
         const auto began_unix_ns = static_cast<uint64_t>(begin.count());
-        service.log(background_line(service.options.log_format, summary.request_id, summary.answer));
-        service.journal.add(summary, began_unix_ns);
-        if (service.exporter != nullptr && !route_.empty())
-            service.exporter->add(tracing::spans_of(summary, traceparent_, began_unix_ns));
+        services.answers.log(
+            background_line(services.answers.options.log_format, summary.request_id, summary.answer));
+        services.journal.add(summary, began_unix_ns);
+        if (services.exporter != nullptr && !route_.empty())
+            services.exporter->add(tracing::spans_of(summary, traceparent_, began_unix_ns));
     }
 
 private:
@@ -45,14 +46,14 @@ private:
 
 } // namespace
 
-bool run_in_background(const std::shared_ptr<ResponseJob>& job, Service& service, const HttpRequest& request,
-                       const Call& call) {
-    return service.running_responses->spawn(job->active().client(),
-                                            [job, &service, record = BackgroundRecord(request, call)] {
-                                                job->run([](std::string_view) { return true; },
-                                                         [&service] { return service.is_aborting.load(); });
-                                                record.write(service, *job);
-                                            });
+bool run_in_background(const std::shared_ptr<ResponseJob>& job, const Services& services,
+                       const HttpRequest& request, const RoutedRequest& routed) {
+    return services.running.spawn(job->active().client(),
+                                  [job, services, record = BackgroundRecord(request, routed)] {
+                                      job->run([](std::string_view) { return true; },
+                                               [services] { return services.answers.is_aborting.load(); });
+                                      record.write(services, *job);
+                                  });
 }
 
 } // namespace etna::server::responses

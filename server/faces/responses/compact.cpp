@@ -120,12 +120,12 @@ ApiResult<Json> compaction(const Seal& seal, const std::string& purpose, Json it
     return object;
 }
 
-ApiResult<Json> run_compaction(Service& service, const HttpRequest& request, const Call& call,
-                               api::IgnoredMembers& ignored, AnswerLog& log) {
+ApiResult<Json> run_compaction(const Services& services, const HttpRequest& request,
+                               const RoutedRequest& routed, api::IgnoredMembers& ignored, AnswerLog& log) {
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(const auto summarized, summary_request(body, ignored));
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
-    ETNA_TRY(const auto prepared, ResponseJob::prepare(service, request, call, summarized));
+    ETNA_TRY(const auto prepared, ResponseJob::prepare(services, request, routed, summarized));
     ResponseJob& job = *prepared;
     log.model = job.active().model_name();
     ETNA_CHECK(job.truncate(request.is_client_gone));
@@ -135,16 +135,18 @@ ApiResult<Json> run_compaction(Service& service, const HttpRequest& request, con
     if (job.failure())
         return *job.failure();
     ignored.add({.unknown = job.active().ignored().unknown});
-    const storage::Owner owner = owner_of(service.options.access, request);
-    return compaction(service.persistence->seal, purpose_of(sealed_items, owner), job.items(), job.object());
+    const storage::Owner owner = owner_of(services.answers.options.access, request);
+    return compaction(services.answers.persistence->seal, purpose_of(sealed_items, owner), job.items(),
+                      job.object());
 }
 
 } // namespace
 
-ApiResult<HttpReply> compact(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> compact(const Services& services, const HttpRequest& request,
+                             const RoutedRequest& routed) {
     api::IgnoredMembers ignored;
     AnswerLog log;
-    const auto result = run_compaction(service, request, call, ignored, log);
+    const auto result = run_compaction(services, request, routed, ignored, log);
     HttpReply reply =
         result ? HttpReply{.body = dump_json(*result) + "\n"} : write_error(request, result.error());
     api::report_ignored(ignored, reply);

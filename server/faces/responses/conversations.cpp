@@ -3,12 +3,12 @@
 #include "server/api/owner.hpp"
 #include "server/api/pagination.hpp"
 #include "server/api/request_body.hpp"
-#include "server/api/service.hpp"
 #include "server/base/fields.hpp"
 #include "server/base/ids.hpp"
 #include "server/faces/responses/endpoints.hpp"
 #include "server/faces/responses/items.hpp"
 #include "server/faces/responses/prior_context.hpp"
+#include "server/faces/responses/services.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,12 +35,13 @@ struct OwnedStore {
     std::string id; ///< the conversation in the path
 };
 
-ApiResult<OwnedStore> owned_store(Service& service, const HttpRequest& request, const Call& call) {
-    if (!service.persistence->stored_kinds().conversations)
+ApiResult<OwnedStore> owned_store(const Services& services, const HttpRequest& request,
+                                  const RoutedRequest& routed) {
+    if (!services.answers.persistence->stored_kinds().conversations)
         return storage_disabled("conversations");
-    return OwnedStore{.store = &*service.persistence->store,
-                      .owner = owner_of(service.options.access, request),
-                      .id = call.path_values.empty() ? std::string() : call.path_values.front()};
+    return OwnedStore{.store = &*services.answers.persistence->store,
+                      .owner = owner_of(services.answers.options.access, request),
+                      .id = routed.path_values.empty() ? std::string() : routed.path_values.front()};
 }
 
 HttpReply json_reply(const Json& json) {
@@ -122,9 +123,9 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-ApiResult<ItemsRequest> read_items_request(const Service& service, const OwnedStore& owned,
+ApiResult<ItemsRequest> read_items_request(const Services& services, const OwnedStore& owned,
                                            const HttpRequest& request, bool is_new) {
-    Persistence& persistence = *service.persistence;
+    Persistence& persistence = *services.answers.persistence;
     ETNA_TRY(const auto body, request.body.empty() ? ApiResult<Json>(Json::object()) : parse_body(request));
     Fields fields(body);
     ItemsRequest parsed;
@@ -140,8 +141,8 @@ ApiResult<ItemsRequest> read_items_request(const Service& service, const OwnedSt
     }
     ETNA_TRY(auto prior, !is_new && has_results(given) ? prior_calls(persistence, owned)
                                                        : ApiResult<Json>(Json::array()));
-    ETNA_TRY(auto items, read_new_items(fields, api::file_texts(service, request), persistence, owned.owner,
-                                        std::move(prior)));
+    ETNA_TRY(auto items, read_new_items(fields, api::file_texts(services.answers, request), persistence,
+                                        owned.owner, std::move(prior)));
     parsed.ignored = {.unknown = fields.unknown()};
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), parsed.ignored));
     parsed.echoed = std::move(items);
@@ -152,9 +153,10 @@ ApiResult<ItemsRequest> read_items_request(const Service& service, const OwnedSt
 
 } // namespace
 
-ApiResult<HttpReply> create_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(auto own, owned_store(service, request, call));
-    ETNA_TRY(const auto parsed, read_items_request(service, own, request, /*is_new=*/true));
+ApiResult<HttpReply> create_conversation(const Services& services, const HttpRequest& request,
+                                         const RoutedRequest& routed) {
+    ETNA_TRY(auto own, owned_store(services, request, routed));
+    ETNA_TRY(const auto parsed, read_items_request(services, own, request, /*is_new=*/true));
     own.id = new_id("conv_");
     const Status created = own.store->create(
         {.id = own.id, .owner = own.owner, .metadata = dump_json(parsed.metadata)}, parsed.items);
@@ -164,13 +166,15 @@ ApiResult<HttpReply> create_conversation(Service& service, const HttpRequest& re
     return with_ignored(parsed.ignored, std::move(reply));
 }
 
-ApiResult<HttpReply> show_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto owned, owned_store(service, request, call));
+ApiResult<HttpReply> show_conversation(const Services& services, const HttpRequest& request,
+                                       const RoutedRequest& routed) {
+    ETNA_TRY(const auto owned, owned_store(services, request, routed));
     return conversation_reply(owned);
 }
 
-ApiResult<HttpReply> change_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
+ApiResult<HttpReply> change_conversation(const Services& services, const HttpRequest& request,
+                                         const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
     ETNA_TRY(const auto body, parse_body(request));
     Fields fields(body);
     fields.require_or_null("metadata");
@@ -184,17 +188,19 @@ ApiResult<HttpReply> change_conversation(Service& service, const HttpRequest& re
     return with_ignored(ignored, std::move(reply));
 }
 
-ApiResult<HttpReply> remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
+ApiResult<HttpReply> remove_conversation(const Services& services, const HttpRequest& request,
+                                         const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
     ETNA_TRY(const auto existed, from_store(own.store->delete_conversation(own.owner, own.id)));
     if (!existed)
         return not_found("conversation", own.id);
     return json_reply({{"id", own.id}, {"object", "conversation.deleted"}, {"deleted", true}});
 }
 
-ApiResult<HttpReply> add_items(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
-    ETNA_TRY(auto given, read_items_request(service, own, request, /*is_new=*/false));
+ApiResult<HttpReply> add_items(const Services& services, const HttpRequest& request,
+                               const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
+    ETNA_TRY(auto given, read_items_request(services, own, request, /*is_new=*/false));
     const auto added =
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
@@ -204,8 +210,9 @@ ApiResult<HttpReply> add_items(Service& service, const HttpRequest& request, con
     return with_ignored(given.ignored, list_reply(std::move(given.echoed), /*has_more=*/false));
 }
 
-ApiResult<HttpReply> list_items(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
+ApiResult<HttpReply> list_items(const Services& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
     ETNA_TRY(const auto page_request, read_page(request, storage::Order::descending));
     ETNA_TRY(const auto page, from_store(own.store->items(own.owner, own.id, page_request)));
     if (page)
@@ -214,20 +221,22 @@ ApiResult<HttpReply> list_items(Service& service, const HttpRequest& request, co
     return conversation ? unknown_cursor() : not_found("conversation", own.id);
 }
 
-ApiResult<HttpReply> show_item(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
-    ETNA_TRY(const auto item, from_store(own.store->item(own.owner, own.id, call.path_values.back())));
+ApiResult<HttpReply> show_item(const Services& services, const HttpRequest& request,
+                               const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
+    ETNA_TRY(const auto item, from_store(own.store->item(own.owner, own.id, routed.path_values.back())));
     if (!item)
-        return not_found("item", call.path_values.back());
+        return not_found("item", routed.path_values.back());
     return json_reply(parse_json(item->body));
 }
 
-ApiResult<HttpReply> remove_item(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto own, owned_store(service, request, call));
+ApiResult<HttpReply> remove_item(const Services& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
+    ETNA_TRY(const auto own, owned_store(services, request, routed));
     ETNA_TRY(const auto existed,
-             from_store(own.store->delete_item(own.owner, own.id, call.path_values.back())));
+             from_store(own.store->delete_item(own.owner, own.id, routed.path_values.back())));
     if (!existed)
-        return not_found("item", call.path_values.back());
+        return not_found("item", routed.path_values.back());
     return conversation_reply(own);
 }
 

@@ -18,30 +18,30 @@ namespace etna::server::responses {
 namespace {
 
 /// Generates one pending response again. Errors: those of ResponseJob::prepare(), and 429.
-ApiStatus run_again(Service& service, const storage::Response& response, Rerun rerun) {
+ApiStatus run_again(const Services& services, const storage::Response& response, Rerun rerun) {
     const HttpRequest anonymous = {.remote_address = rerun.remote_address,
                                    .remote_network = rerun.remote_network};
-    auto request = request_of_owner(service.options.access, response.owner, anonymous);
+    auto request = request_of_owner(services.answers.options.access, response.owner, anonymous);
     if (!request)
         return ApiError{.message = "its key was removed from the server"};
     if (!rerun.dialect.empty())
         request->headers[std::string(dialect_header)] = rerun.dialect;
-    Call call;
-    call.request_id = new_uuid();
+    RoutedRequest routed;
+    routed.request_id = new_uuid();
     const Json object = parse_json(response.object);
     ETNA_TRY(const auto job,
-             ResponseJob::prepare(service, *request, call, rerun.body, Purpose::answer,
+             ResponseJob::prepare(services, *request, routed, rerun.body, Purpose::answer,
                                   ResponseId{.id = response.id, .created_unix_s = object["created_at"]}));
     ++rerun.begun;
     // When it leaves the queue, and before its first token: a request that ends the process is not tried for
     // ever.
-    job->on_begin([&service, begun = response, text = rerun_text(rerun)]() mutable {
+    job->on_begin([services, begun = response, text = rerun_text(rerun)]() mutable {
         begun.events = std::move(text);
-        if (const Status stored = service.persistence->store->put(begun); !stored)
-            service.log(warning_line(service.options.log_format, stored.error().message));
+        if (const Status stored = services.answers.persistence->store->put(begun); !stored)
+            services.answers.log(warning_line(services.answers.options.log_format, stored.error().message));
     });
-    service.running_responses->add(job->stream());
-    if (!run_in_background(job, service, *request, call))
+    services.running.add(job->stream());
+    if (!run_in_background(job, services, *request, routed))
         return ApiError{.message = "too many background responses are running"};
     return {};
 }
@@ -54,21 +54,22 @@ Json failed_object(const storage::Response& response, std::string_view reason) {
 }
 
 /// Serves a failed response from memory, because the store does not take it.
-void hold_failed(Service& service, const storage::Response& response, std::string_view reason) {
+void hold_failed(const Services& services, const storage::Response& response, std::string_view reason) {
     auto stream = std::make_shared<ResponseStream>(response.id, response.owner, false);
     stream->set_object(failed_object(response, reason));
     stream->set_unstored();
     stream->end();
-    service.running_responses->add(stream);
-    service.running_responses->hold(std::move(stream));
+    services.running.add(stream);
+    services.running.hold(std::move(stream));
 }
 
-void fail_pending(Service& service, const storage::Response& response, const std::string& reason) {
-    service.log(warning_line(service.options.log_format,
-                             fmt::format("the response {} does not continue: {}", response.id, reason)));
-    if (const Status failed = interrupt(*service.persistence->store, response, reason); !failed) {
-        service.log(warning_line(service.options.log_format, failed.error().message));
-        hold_failed(service, response, reason);
+void fail_pending(const Services& services, const storage::Response& response, const std::string& reason) {
+    services.answers.log(
+        warning_line(services.answers.options.log_format,
+                     fmt::format("the response {} does not continue: {}", response.id, reason)));
+    if (const Status failed = interrupt(*services.answers.persistence->store, response, reason); !failed) {
+        services.answers.log(warning_line(services.answers.options.log_format, failed.error().message));
+        hold_failed(services, response, reason);
     }
 }
 
@@ -103,27 +104,27 @@ Status interrupt(storage::Store& store, storage::Response response, std::string_
     return store.put(response);
 }
 
-void run_pending(Service& service) {
-    if (!service.persistence->store)
+void run_pending(const Services& services) {
+    if (!services.answers.persistence->store)
         return;
-    const auto pending = service.persistence->store->pending();
+    const auto pending = services.answers.persistence->store->pending();
     if (!pending) {
-        service.log(warning_line(service.options.log_format, pending.error().message));
+        services.answers.log(warning_line(services.answers.options.log_format, pending.error().message));
         return;
     }
     for (const storage::Response& response : *pending) {
         auto rerun = read_rerun(response.events);
         if (!rerun) { // open_persistence() could not fail it
-            fail_pending(service, response, std::string(interrupted_message));
+            fail_pending(services, response, std::string(interrupted_message));
             continue;
         }
-        if (const auto begun = run_again(service, response, std::move(*rerun)); !begun) {
-            fail_pending(service, response,
+        if (const auto begun = run_again(services, response, std::move(*rerun)); !begun) {
+            fail_pending(services, response,
                          fmt::format("{}; {}", interrupted_message, begun.error().message));
             continue;
         }
-        service.log(
-            event_line(service.options.log_format, fmt::format("continuing the response {}", response.id)));
+        services.answers.log(event_line(services.answers.options.log_format,
+                                        fmt::format("continuing the response {}", response.id)));
     }
 }
 

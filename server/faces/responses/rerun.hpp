@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/api/service.hpp"
 #include "server/base/json.hpp"
+#include "server/faces/responses/services.hpp"
 #include "server/http/http.hpp"
 #include "server/storage/store.hpp"
 
@@ -42,6 +42,6 @@ Status interrupt(storage::Store& store, storage::Response response,
 
 /// Runs the responses that an earlier process left pending, each on a thread of its own; those that cannot
 /// run are failed. Call once, when models can be found, before clients ask for them.
-void run_pending(Service& service);
+void run_pending(const Services& services);
 
 } // namespace etna::server::responses

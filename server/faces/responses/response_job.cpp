@@ -41,10 +41,10 @@ Json error_of(const ApiError& error) {
 
 } // namespace
 
-ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose,
-                         ResponseId identity)
-    : service_(&service), owner_(owner_of(service.options.access, request)), request_(std::move(parsed)),
-      prompt_(purpose) {
+ResponseJob::ResponseJob(const Services& services, const HttpRequest& request, Request parsed,
+                         Purpose purpose, ResponseId identity)
+    : services_(services), owner_(owner_of(services.answers.options.access, request)),
+      request_(std::move(parsed)), prompt_(purpose) {
     options_.standard = standard_of(request);
     response_.id = std::move(identity.id);
     response_.created_unix_s = identity.created_unix_s;
@@ -60,27 +60,26 @@ ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request p
     stream_ = std::make_shared<ResponseStream>(response_.id, owner_, request_.is_streamed);
 }
 
-ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, const HttpRequest& request,
-                                                             const Call& call, const Json& body,
-                                                             Purpose purpose,
-                                                             std::optional<ResponseId> known) {
+ApiResult<std::shared_ptr<ResponseJob>>
+ResponseJob::prepare(const Services& services, const HttpRequest& request, const RoutedRequest& routed,
+                     const Json& body, Purpose purpose, std::optional<ResponseId> known) {
     // Its items exist in five forms: as received, as returned, as stored, as model input, and as messages.
     constexpr std::size_t copies = 5;
     if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
-    ETNA_TRY(auto parsed, read_request(body, purpose, api::file_texts(service, request)));
-    ETNA_TRY(auto name, api::model_of(service, request, body));
+    ETNA_TRY(auto parsed, read_request(body, purpose, api::file_texts(services.answers, request)));
+    ETNA_TRY(auto name, api::model_of(services.answers, request, body));
     if (!known)
         known = ResponseId{.id = new_id("resp_"), .created_unix_s = std::time(nullptr)};
     std::shared_ptr<ResponseJob> job(
-        new ResponseJob(service, request, std::move(parsed), purpose, std::move(*known)));
+        new ResponseJob(services, request, std::move(parsed), purpose, std::move(*known)));
     if (job->request_.is_background)
         job->choose_seed();
     ETNA_CHECK(job->load_prompt());
     ETNA_CHECK(job->check_support());
     job->response_.echoed["store"] = job->request_.stores;
     job->response_.model = name;
-    job->active_ = std::make_unique<api::ActiveRequest>(service, request, call, "responses",
+    job->active_ = std::make_unique<api::ActiveRequest>(services.answers, request, routed, "responses",
                                                         job->response_.model, job->request_.is_streamed);
     job->stream_->set_input(job->request_.input);
     job->stream_->set_object(job->object());
@@ -109,8 +108,8 @@ std::string ResponseJob::rerun_of(const HttpRequest& request, Json body) const {
 
 /// Loads the prior context and the request's own items. Errors: see prepare().
 ApiStatus ResponseJob::load_prompt() {
-    Persistence& persistence = *service_->persistence;
-    ETNA_TRY(auto context, load_prior_context(persistence, *service_->running_responses, owner_, request_));
+    Persistence& persistence = *services_.answers.persistence;
+    ETNA_TRY(auto context, load_prior_context(persistence, services_.running, owner_, request_));
     history_ = std::move(context.history);
     return prompt_.load(persistence, owner_, context.items, request_);
 }
@@ -126,7 +125,7 @@ ApiStatus ResponseJob::check_support() {
             .param = "tools",
             .code = "unsupported_value"};
     }
-    request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
+    request_.stores = request_.stores && services_.answers.persistence->stored_kinds().responses;
     if (request_.is_background && !request_.stores) {
         return ApiError{.message = "`background` requires stored responses; this server stores none",
                         .param = "background",
@@ -160,7 +159,8 @@ void ResponseJob::adopt(const generate::Request& generation) {
     options_.pending = api::PendingLogprobs(generation, model.tokenizer(), text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
-            auto sealed = service_->persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
+            auto sealed =
+                services_.answers.persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
@@ -281,7 +281,7 @@ bool ResponseJob::poll(const std::function<bool()>& is_cancelled) {
         leave_queue();
     // The events of a background response depend on its tokens only, so that another process can send them
     // again.
-    if (!request_.is_background && Clock::now() - last_event_ > service_->options.reassuring_interval)
+    if (!request_.is_background && Clock::now() - last_event_ > services_.answers.options.reassuring_interval)
         send_state(fmt::format("response.{}", to_string(response_.status)));
     return !is_connected_ || stream_->is_cancelled() || is_cancelled();
 }
@@ -395,20 +395,20 @@ std::vector<std::string> ResponseJob::final_frames() {
 }
 
 bool ResponseJob::is_left_pending() const {
-    return request_.is_background && service_->is_aborting && !stream_->is_cancelled() &&
+    return request_.is_background && services_.answers.is_aborting && !stream_->is_cancelled() &&
            (response_.status == ResponseStatus::failed || response_.status == ResponseStatus::cancelled);
 }
 
 ApiStatus ResponseJob::store_pending() {
     response_.status = ResponseStatus::queued;
     stream_->set_object(object());
-    const Status stored = service_->persistence->store->put({.id = response_.id,
-                                                             .owner = owner_,
-                                                             .object = dump_json(object()),
-                                                             .input = dump_json(request_.input),
-                                                             .turn = {},
-                                                             .events = rerun_,
-                                                             .is_pending = true});
+    const Status stored = services_.answers.persistence->store->put({.id = response_.id,
+                                                                     .owner = owner_,
+                                                                     .object = dump_json(object()),
+                                                                     .input = dump_json(request_.input),
+                                                                     .turn = {},
+                                                                     .events = rerun_,
+                                                                     .is_pending = true});
     if (!stored)
         return store_failed(stored.error());
     return {};
@@ -450,11 +450,11 @@ Status ResponseJob::store(const std::vector<std::string>& final_frames) {
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
     if (!request_.stores) { // only the conversation
         const auto added =
-            service_->persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
+            services_.answers.persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
         return added ? Status() : added.error();
     }
-    return service_->persistence->store->put(stored, history_ ? &*history_ : nullptr,
-                                             joins_conversation() ? &addition : nullptr);
+    return services_.answers.persistence->store->put(stored, history_ ? &*history_ : nullptr,
+                                                     joins_conversation() ? &addition : nullptr);
 }
 
 /// Fails the response. A background response, which was promised to be retrievable, is served from memory;
@@ -467,7 +467,7 @@ void ResponseJob::handle_store_failure(const Error& error) {
     if (!request_.is_background)
         return;
     stream_->set_unstored();
-    service_->running_responses->hold(stream_);
+    services_.running.hold(stream_);
 }
 
 } // namespace etna::server::responses

@@ -5,6 +5,7 @@
 #include "server/faces/responses/output.hpp"
 #include "server/faces/responses/prior_context.hpp"
 #include "server/faces/responses/response_prompt.hpp"
+#include "server/faces/responses/services.hpp"
 #include "server/http/sse.hpp"
 
 #include <chrono>
@@ -33,10 +34,9 @@ public:
     /// Reads the body of a request, and loads the prior context. Errors: those of reading, of
     /// load_prior_context() and of the model's name. `known`: of a response that is generated again; empty: a
     /// new one.
-    static ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
-                                                           const Call& call, const Json& body,
-                                                           Purpose purpose = Purpose::answer,
-                                                           std::optional<ResponseId> known = {});
+    static ApiResult<std::shared_ptr<ResponseJob>>
+    prepare(const Services& services, const HttpRequest& request, const RoutedRequest& routed,
+            const Json& body, Purpose purpose = Purpose::answer, std::optional<ResponseId> known = {});
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
 
 private:
-    ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose,
+    ResponseJob(const Services& services, const HttpRequest& request, Request parsed, Purpose purpose,
                 ResponseId identity);
 
     void choose_seed();
@@ -110,7 +110,7 @@ private:
     [[nodiscard]] bool is_storable() const;
     [[nodiscard]] bool joins_conversation() const;
 
-    Service* service_; ///< borrowed
+    const Services services_;
     storage::Owner owner_;
     Request request_;
     std::string rerun_;                       ///< rerun_text() of a background response

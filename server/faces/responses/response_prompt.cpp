@@ -112,7 +112,7 @@ ResponsePrompt::Limits ResponsePrompt::limits(const api::ActiveRequest& active, 
     const std::size_t context = active.model()->context_tokens();
     const Json requested = request.echoed["max_output_tokens"];
     const std::size_t answer = requested.is_null() ? default_answer_tokens : requested.get<std::size_t>();
-    const std::size_t limit = active.service().options.limits.prompt_tokens_max.value_or(context - 1);
+    const std::size_t limit = active.services().options.limits.prompt_tokens_max.value_or(context - 1);
     return {.max = std::min(context - 1, limit),
             .after_truncation = std::min(context - std::min(answer, context / answer_divisor), limit)};
 }

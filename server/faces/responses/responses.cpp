@@ -33,9 +33,10 @@ ApiResult<HttpReply> complete_reply(ResponseJob& job, const HttpRequest& request
     return reply;
 }
 
-HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
+HttpReply event_reply(const Services& services, std::function<void(EventStream&)> send) {
     HttpReply reply = sse::reply();
-    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
+    reply.stream = [send = std::move(send),
+                    keep_alive = services.answers.options.keep_alive](HttpWriter& writer) {
         EventStream stream(writer, keep_alive);
         send(stream);
     };
@@ -47,7 +48,7 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     report_ignored(job->active().ignored(), reply);
     job->active().expect_stream();
     reply.stream = [job](HttpWriter& writer) {
-        EventStream stream(writer, job->active().service().options.keep_alive);
+        EventStream stream(writer, job->active().services().options.keep_alive);
         job->run([&](std::string_view frame) { return stream.send(frame); },
                  [&] { return stream.is_disconnected(); });
     };
@@ -55,16 +56,16 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     return reply;
 }
 
-ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, Service& service,
-                                      const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, const Services& services,
+                                      const HttpRequest& request, const RoutedRequest& routed) {
     if (const auto stored = job->store_pending(); !stored)
         return stored.error();
     const Json object = job->object();
     const api::IgnoredMembers ignored = job->active().ignored(); // a copy: the thread uses the job
-    const bool is_started = run_in_background(job, service, request, call);
+    const bool is_started = run_in_background(job, services, request, routed);
     if (!is_started) { // the stored pending response would never finish
-        if (const auto deleted =
-                service.persistence->store->delete_response(job->stream()->owner(), job->stream()->id());
+        if (const auto deleted = services.answers.persistence->store->delete_response(job->stream()->owner(),
+                                                                                      job->stream()->id());
             !deleted)
             return store_failed(deleted.error());
         return ApiError{.status = 429,
@@ -75,7 +76,7 @@ ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, S
     }
     HttpReply reply =
         job->request().is_streamed
-            ? event_reply(service,
+            ? event_reply(services,
                           [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
             : HttpReply{.body = dump_json(object) + "\n"};
     reply.is_background = true;
@@ -84,19 +85,20 @@ ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, S
 }
 
 /// Errors are reported with a status, unless the model takes long to load.
-ApiResult<HttpReply> reply_to(const std::shared_ptr<ResponseJob>& job, Service& service,
-                              const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> reply_to(const std::shared_ptr<ResponseJob>& job, const Services& services,
+                              const HttpRequest& request, const RoutedRequest& routed) {
     constexpr std::chrono::milliseconds background_wait{200};
     const Request& parsed = job->request();
     if (parsed.stores)
-        service.running_responses->add(job->stream());
+        services.running.add(job->stream());
     const bool may_wait = parsed.is_streamed || parsed.is_background;
-    const auto stream_wait = std::min(service.options.keep_alive, service.options.reassuring_interval);
+    const auto stream_wait =
+        std::min(services.answers.options.keep_alive, services.answers.options.reassuring_interval);
     const auto wait_end = Clock::now() + (parsed.is_background ? background_wait : stream_wait);
     const auto loaded =
         job->acquire([&] { return request.is_client_gone() || (may_wait && Clock::now() > wait_end); });
-    const bool is_late =
-        !loaded && may_wait && !service.is_aborting && !request.is_client_gone() && Clock::now() > wait_end;
+    const bool is_late = !loaded && may_wait && !services.answers.is_aborting && !request.is_client_gone() &&
+                         Clock::now() > wait_end;
     if (!loaded && !is_late)
         return loaded.error();
     if (loaded) {
@@ -104,23 +106,24 @@ ApiResult<HttpReply> reply_to(const std::shared_ptr<ResponseJob>& job, Service& 
             return begun.error();
     }
     if (parsed.is_background)
-        return background_reply(job, service, request, call);
+        return background_reply(job, services, request, routed);
     if (parsed.is_streamed)
         return stream_reply(job);
     return complete_reply(*job, request);
 }
 
-ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
-                                                const Call& call, Purpose purpose) {
+ApiResult<std::shared_ptr<ResponseJob>> prepare(const Services& services, const HttpRequest& request,
+                                                const RoutedRequest& routed, Purpose purpose) {
     ETNA_TRY(const auto body, parse_body(request));
-    return ResponseJob::prepare(service, request, call, body, purpose);
+    return ResponseJob::prepare(services, request, routed, body, purpose);
 }
 
 } // namespace
 
-ApiResult<HttpReply> create(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const auto job, prepare(service, request, call, Purpose::answer));
-    auto result = reply_to(job, service, request, call);
+ApiResult<HttpReply> create(const Services& services, const HttpRequest& request,
+                            const RoutedRequest& routed) {
+    ETNA_TRY(const auto job, prepare(services, request, routed, Purpose::answer));
+    auto result = reply_to(job, services, request, routed);
     const bool is_on_thread = result && job->request().is_background; // which may be using the job
     HttpReply reply = result ? std::move(*result) : write_error(request, result.error());
     api::report_model(job->active().model_name(), reply);
@@ -130,8 +133,9 @@ ApiResult<HttpReply> create(Service& service, const HttpRequest& request, const 
     return reply;
 }
 
-ApiResult<HttpReply> count_input(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(auto prepared, prepare(service, request, call, Purpose::count));
+ApiResult<HttpReply> count_input(const Services& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
+    ETNA_TRY(auto prepared, prepare(services, request, routed, Purpose::count));
     ResponseJob& job = *prepared;
     ETNA_TRY(const auto count, job.count(request.is_client_gone));
     const Json object = {{"object", "response.input_tokens"}, {"input_tokens", count}};
@@ -153,21 +157,22 @@ ApiError not_found(std::string_view id) {
             .code = "response_not_found"};
 }
 
-ApiResult<storage::Response> stored_response(Service& service, const HttpRequest& request, const Call& call) {
-    const std::string& id = call.path_values.front();
-    if (!service.persistence->store)
+ApiResult<storage::Response> stored_response(const Services& services, const HttpRequest& request,
+                                             const RoutedRequest& routed) {
+    const std::string& id = routed.path_values.front();
+    if (!services.answers.persistence->store)
         return not_found(id);
-    ETNA_TRY(auto found,
-             from_store(service.persistence->store->response(owner_of(service.options.access, request), id)));
+    ETNA_TRY(auto found, from_store(services.answers.persistence->store->response(
+                             owner_of(services.answers.options.access, request), id)));
     if (!found)
         return not_found(id);
     return std::move(*found);
 }
 
-std::shared_ptr<ResponseStream> running_response(Service& service, const HttpRequest& request,
-                                                 const Call& call) {
-    return service.running_responses->find(owner_of(service.options.access, request),
-                                           call.path_values.front());
+std::shared_ptr<ResponseStream> running_response(const Services& services, const HttpRequest& request,
+                                                 const RoutedRequest& routed) {
+    return services.running.find(owner_of(services.answers.options.access, request),
+                                 routed.path_values.front());
 }
 
 ApiError no_events() {
@@ -183,10 +188,10 @@ ApiError not_in_background() {
 }
 
 /// Replays the events of a finished response, from `number` on.
-ApiResult<HttpReply> replay(Service& service, const storage::Response& response, std::size_t number) {
+ApiResult<HttpReply> replay(const Services& services, const storage::Response& response, std::size_t number) {
     if (response.is_pending || response.events.empty())
         return no_events();
-    return event_reply(service, [events = response.events, number](EventStream& stream) {
+    return event_reply(services, [events = response.events, number](EventStream& stream) {
         std::size_t begin = 0;
         for (std::size_t i = 0; i < number && begin < events.size(); ++i)
             begin = std::min(events.find("\n\n", begin), events.size() - 2) + 2;
@@ -195,11 +200,11 @@ ApiResult<HttpReply> replay(Service& service, const storage::Response& response,
     });
 }
 
-ApiResult<HttpReply> follow_reply(Service& service, const std::shared_ptr<ResponseStream>& response,
+ApiResult<HttpReply> follow_reply(const Services& services, const std::shared_ptr<ResponseStream>& response,
                                   std::size_t number) {
     if (!response->is_streamed())
         return no_events();
-    return event_reply(service,
+    return event_reply(services,
                        [response, number](EventStream& stream) { follow(*response, number, stream); });
 }
 
@@ -221,7 +226,7 @@ void follow(const ResponseStream& response, std::size_t number, EventStream& str
     stream.send(sse::done);
 }
 
-ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> show(const Services& services, const HttpRequest& request, const RoutedRequest& routed) {
     const bool is_streamed = query_value(request, "stream") == "true";
     int64_t after = -1;
     if (const auto given = query_value(request, "starting_after")) {
@@ -233,49 +238,51 @@ ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Ca
         }
     }
     const auto first = static_cast<std::size_t>(after) + 1; // 0 if there was none
-    const auto running = running_response(service, request, call);
+    const auto running = running_response(services, request, routed);
     if (running != nullptr && (!running->has_ended() || running->is_unstored())) {
         if (is_streamed)
-            return follow_reply(service, running, first);
+            return follow_reply(services, running, first);
         return HttpReply{.body = dump_json(running->object()) + "\n"};
     }
-    ETNA_TRY(const auto response, stored_response(service, request, call));
+    ETNA_TRY(const auto response, stored_response(services, request, routed));
     if (is_streamed)
-        return replay(service, response, first);
+        return replay(services, response, first);
     return HttpReply{.body = response.object + "\n"};
 }
 
-ApiResult<HttpReply> remove(Service& service, const HttpRequest& request, const Call& call) {
-    const std::string& id = call.path_values.front();
-    const auto running = running_response(service, request, call);
+ApiResult<HttpReply> remove(const Services& services, const HttpRequest& request,
+                            const RoutedRequest& routed) {
+    const std::string& id = routed.path_values.front();
+    const auto running = running_response(services, request, routed);
     if (running != nullptr && !running->has_ended()) {
         return ApiError{.status = 409,
                         .message = fmt::format("the response `{}` is in progress; cancel it first", id),
                         .code = "response_in_progress"};
     }
-    if (!service.persistence->store)
+    if (!services.answers.persistence->store)
         return not_found(id);
-    ETNA_TRY(const auto existed, from_store(service.persistence->store->delete_response(
-                                     owner_of(service.options.access, request), id)));
+    ETNA_TRY(const auto existed, from_store(services.answers.persistence->store->delete_response(
+                                     owner_of(services.answers.options.access, request), id)));
     const bool was_unstored = running != nullptr && running->is_unstored();
     if (was_unstored)
-        service.running_responses->forget(*running);
+        services.running.forget(*running);
     if (!existed && !was_unstored)
         return not_found(id);
     return HttpReply{.body =
                          dump_json({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
 }
 
-ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> cancel(const Services& services, const HttpRequest& request,
+                            const RoutedRequest& routed) {
     constexpr std::chrono::milliseconds cancel_timeout{5'000};
-    if (const auto running = running_response(service, request, call)) {
+    if (const auto running = running_response(services, request, routed)) {
         if (running->object().value("background", Json()) != true)
             return not_in_background();
         running->cancel();
         running->wait_for_end(cancel_timeout);
         return HttpReply{.body = dump_json(running->object()) + "\n"};
     }
-    ETNA_TRY(const auto found, stored_response(service, request, call));
+    ETNA_TRY(const auto found, stored_response(services, request, routed));
     const std::string& object = found.object;
     const Json response = parse_json(object);
     if (response.value("background", Json()) != true)
@@ -283,16 +290,18 @@ ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const 
     return HttpReply{.body = object + "\n"};
 }
 
-ApiResult<HttpReply> control(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> control(const Services& services, const HttpRequest& request,
+                             const RoutedRequest& routed) {
     ETNA_TRY(const auto body, parse_body(request));
-    return api::control_answer(service, request, call.path_values.front(), body);
+    return api::control_answer(services.answers, request, routed.path_values.front(), body);
 }
 
-ApiResult<HttpReply> list_input(Service& service, const HttpRequest& request, const Call& call) {
-    const auto running = running_response(service, request, call);
+ApiResult<HttpReply> list_input(const Services& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
+    const auto running = running_response(services, request, routed);
     if (running != nullptr && (!running->has_ended() || running->is_unstored()))
         return page_reply(request, running->input(), storage::Order::descending);
-    ETNA_TRY(const auto found, stored_response(service, request, call));
+    ETNA_TRY(const auto found, stored_response(services, request, routed));
     return page_reply(request, parse_json(found.input), storage::Order::descending);
 }
 

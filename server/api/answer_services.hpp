@@ -6,15 +6,12 @@
 #include "server/api/reasoning_control.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/running_answers.hpp"
-#include "server/kv_events/publisher.hpp"
 #include "server/models/load_fractions.hpp"
 #include "server/models/models.hpp"
 #include "server/observe/client_activity.hpp"
 #include "server/observe/device_list.hpp"
 #include "server/observe/log_line.hpp"
 #include "server/observe/metrics.hpp"
-#include "server/observe/request_journal.hpp"
-#include "server/observe/throughput.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -65,15 +62,6 @@ struct ServiceOptions {
 };
 
 struct Persistence;
-namespace batch {
-class Batches;
-}
-namespace responses {
-class RunningResponses;
-}
-namespace tracing {
-class SpanExporter;
-}
 
 enum class ServiceState : uint8_t {
     loading, ///< files are inspected and pinned models loaded
@@ -81,26 +69,18 @@ enum class ServiceState : uint8_t {
     draining,
 };
 
-/// State shared by all endpoints. Thread-safe.
-struct Service {
+/// The services of requests that models answer. Thread-safe.
+struct AnswerServices {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
-    Persistence* persistence = nullptr;                       ///< borrowed; set before the first request
-    responses::RunningResponses* running_responses = nullptr; ///< borrowed; set before the first request
-    batch::Batches* batches = nullptr;               ///< borrowed; null: no files and batches are stored
-    const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
-    api::FindStoredFile find_stored_file = {};       ///< empty: no files are stored
-    tracing::SpanExporter* exporter = nullptr;       ///< borrowed; null: requests are not traced
+    Persistence* persistence = nullptr;        ///< borrowed; set before the first request
+    api::FindStoredFile find_stored_file = {}; ///< empty: no files are stored
     std::atomic<ServiceState> state{ServiceState::loading};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers are truncated
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
     api::ReasoningControls reasoning_controls = {};
-    RequestJournal journal = {};
     ClientActivity activity = {};
-    Throughput throughput = Throughput(); ///< recorded while the server runs
-    DeviceList devices = {};
-    std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
     /// One line for the operator, as in server/observe/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };
