@@ -33,7 +33,7 @@ public:
     virtual void send_failure(EventStream& stream, const ApiError& error) = 0;
 
     /// The head of a stream; by default, of server-sent events.
-    [[nodiscard]] virtual HttpReply stream_head() const { return sse::reply(); }
+    [[nodiscard]] virtual HttpReply stream_head() const { return event_stream_reply(); }
 
     /// The keep-alive frame of an idle stream; static.
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "server/api/reply.hpp"
 #include "server/base/api_error.hpp"
-#include "server/http/http.hpp"
 
 namespace etna::server {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/generate/request.hpp"
+#include "server/api/reply.hpp"
 #include "server/base/api_error.hpp"
 #include "server/base/json.hpp"
-#include "server/http/http.hpp"
 #include "server/storage/store.hpp"
 
 #include <atomic>

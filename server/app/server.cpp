@@ -30,7 +30,7 @@ HttpReply refusal(int status, std::string_view problem) {
 }
 
 /// A request refused before the router also gets an id, a log line and a metrics count.
-HttpReply refused_reply(Service& service, const Refusal& refused) {
+HttpResponse refused_response(Service& service, const Refusal& refused) {
     HttpReply reply = refusal(refused.status, refused.problem);
     const HttpRequest& request = refused.request;
     const std::string id = request_id_of(request);
@@ -43,7 +43,7 @@ HttpReply refused_reply(Service& service, const Refusal& refused) {
                                                           .request_id = id,
                                                           .answer = reply.log,
                                                           .problem = refused.problem}));
-    return reply;
+    return response_of(std::move(reply));
 }
 
 } // namespace
@@ -96,16 +96,18 @@ bool Server::wait_for_batches(std::chrono::milliseconds limit) {
 ConnectionHandlers Server::handlers() {
     const std::size_t body_bytes = options_.service.body_bytes_max;
     const std::size_t upload_bytes = std::max(body_bytes, options_.persistence.batches.file_bytes_max);
-    return {.body_bytes_max =
-                [body_bytes, upload_bytes](const HttpRequest& head) {
-                    return head.method == "POST" && head.path == "/v1/files" ? upload_bytes : body_bytes;
-                },
-            .is_health_check =
-                [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
-            .client_of = [access = &service_.options.access](
-                             const HttpRequest& request) { return client_of_any(*access, request); },
-            .answer = [router = &router_](const HttpRequest& request) { return router->answer(request); },
-            .refuse = [service = &service_](const Refusal& what) { return refused_reply(*service, what); }};
+    return {
+        .body_bytes_max =
+            [body_bytes, upload_bytes](const HttpRequest& head) {
+                return head.method == "POST" && head.path == "/v1/files" ? upload_bytes : body_bytes;
+            },
+        .is_health_check =
+            [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
+        .client_of = [access = &service_.options.access](
+                         const HttpRequest& request) { return client_of_any(*access, request); },
+        .answer = [router =
+                       &router_](const HttpRequest& request) { return response_of(router->answer(request)); },
+        .refuse = [service = &service_](const Refusal& what) { return refused_response(*service, what); }};
 }
 
 Status Server::open_exporter() {

@@ -76,13 +76,13 @@ ApiResult<HttpReply> create_batch(const Services& services, const HttpRequest& r
     const auto input = fields.text("input_file_id");
     const auto endpoint = fields.choice("endpoint", {endpoint_urls.begin(), endpoint_urls.end()});
     fields.choice("completion_window", {"24h"});
-    NewBatch made = {.metadata = read_metadata(fields)};
-    made.output_lifetime_s = read_output_lifetime(fields);
+    NewBatch batch = {.metadata = read_metadata(fields)};
+    batch.output_lifetime_s = read_output_lifetime(fields);
     ETNA_CHECK(fields.status());
-    ETNA_TRY(made.input, input_of(services, request, *input));
-    made.endpoint = endpoint_urls[*endpoint];
-    made.client = client_of_batch(services, request);
-    ETNA_TRY(const Json object, services.batches->create(made));
+    ETNA_TRY(batch.input, input_of(services, request, *input));
+    batch.endpoint = endpoint_urls[*endpoint];
+    batch.client = client_of_batch(services, request);
+    ETNA_TRY(const Json object, services.batches->create(batch));
     return HttpReply{.body = dump_json(object) + "\n"};
 }
 

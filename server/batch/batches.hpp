@@ -76,7 +76,7 @@ public:
     [[nodiscard]] const Options& options() const { return options_; }
 
     /// Returns the new batch's object. Errors: 429 (too many unfinished ones, no room on the disk), 500.
-    ApiResult<Json> create(const NewBatch& made);
+    ApiResult<Json> create(const NewBatch& request);
     /// Empty if the owner has no such batch.
     std::optional<Json> find(const storage::Owner& owner, const std::string& id);
     /// Oldest first.
@@ -105,13 +105,13 @@ private:
     [[nodiscard]] std::optional<HttpRequest> head_for(const Batch& batch) const;
     [[nodiscard]] bool is_runnable(const Batch& batch) const;
     [[nodiscard]] bool has_expired(const Batch& batch) const;
-    [[nodiscard]] Pace pace_of(const Batch& batch) const;
+    [[nodiscard]] StopMode stop_mode_of(const Batch& batch) const;
     [[nodiscard]] std::optional<BatchStep> next_step(const Batch& batch, const OwnerLoad& load) const;
     [[nodiscard]] std::optional<BatchTask> next_task(Share share) const;
     [[nodiscard]] std::optional<BatchTask> next_ending() const;
     std::optional<BatchTask> take(Share share);
     void work(Share share);
-    void set_paces();
+    void stop_runners();
     void watch();
     void run(const BatchTask& task);
     Status open_batch(Batch& batch);

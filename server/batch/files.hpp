@@ -77,7 +77,7 @@ public:
 
     /// Stores a file. Waits some seconds while batches end to make room. Errors: busy (no room by the
     /// limits), io.
-    Result<StoredFile> add(const NewFile& made, std::string_view content);
+    Result<StoredFile> add(const NewFile& request, std::string_view content);
 
     /// Stores the existing file at `path` under `file.id`; `path` remains. Can be repeated. `charged_bytes`:
     /// those that charge() has counted for it. Errors: io.

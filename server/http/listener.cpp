@@ -167,9 +167,9 @@ private:
 
     /// Sends a response without a worker thread, on a closing connection.
     void send_refusal(Socket& socket, const Refusal& refusal) const {
-        HttpReply reply = handlers_.refuse(refusal);
-        reply.status = refusal.status;
-        socket.try_write(response_head(reply, {.closes = true}) + reply.body);
+        HttpResponse response = handlers_.refuse(refusal);
+        response.status = refusal.status;
+        socket.try_write(response_head(response, {.closes = true}) + response.body);
     }
 
     void refuse_connection(Socket socket, Refusal refusal) {

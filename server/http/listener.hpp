@@ -58,9 +58,9 @@ struct ConnectionHandlers {
     };
     /// Identifies the client of a request, for a fair share of the handlers. Must not block.
     std::function<uint64_t(const HttpRequest& request)> client_of = [](const HttpRequest&) { return 0; };
-    std::function<HttpReply(const HttpRequest& request)> answer;
+    std::function<HttpResponse(const HttpRequest& request)> answer;
     /// The response to a request that is malformed or over a limit, given the part that was parsed.
-    std::function<HttpReply(const Refusal& refusal)> refuse;
+    std::function<HttpResponse(const Refusal& refusal)> refuse;
 };
 
 /// Accepts connections and serves HTTP/1.1 on them, with or without TLS. An idle connection, or one in the

@@ -1,6 +1,7 @@
 #include "server/observe/log_line.hpp"
 
 #include "server/base/json.hpp"
+#include "server/http/http.hpp"
 
 #include <chrono>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http/http.hpp"
+#include "server/observe/answer_log.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "server/api/error_reply.hpp"
+#include "server/api/reply.hpp"
 #include "server/base/json.hpp"
-#include "server/http/http.hpp"
 
 // Errors of the Messages API. Source: Anthropic's API reference, 2023-06-01, "Errors".
 namespace etna::server::anthropic {

@@ -6,11 +6,11 @@
 #include "core/text/detokenizer.hpp"
 #include "server/api/active_request.hpp"
 #include "server/api/model_choice.hpp"
+#include "server/api/reply.hpp"
 #include "server/api/request_body.hpp"
 #include "server/base/json.hpp"
 #include "server/faces/openai/endpoints.hpp"
 #include "server/faces/openai/generation_request.hpp"
-#include "server/http/http.hpp"
 #include "server/models/models.hpp"
 
 #include <algorithm>

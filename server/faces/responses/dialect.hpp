@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/api/error_reply.hpp"
-#include "server/http/http.hpp"
+#include "server/api/reply.hpp"
 
 #include <cstdint>
 #include <optional>

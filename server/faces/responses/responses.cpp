@@ -34,7 +34,7 @@ ApiResult<HttpReply> complete_reply(ResponseJob& job, const HttpRequest& request
 }
 
 HttpReply event_reply(const Services& services, std::function<void(EventStream&)> send) {
-    HttpReply reply = sse::reply();
+    HttpReply reply = event_stream_reply();
     reply.stream = [send = std::move(send),
                     keep_alive = services.answers.options.keep_alive](HttpWriter& writer) {
         EventStream stream(writer, keep_alive);
@@ -44,7 +44,7 @@ HttpReply event_reply(const Services& services, std::function<void(EventStream&)
 }
 
 HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
-    HttpReply reply = sse::reply();
+    HttpReply reply = event_stream_reply();
     report_ignored(job->active().ignored(), reply);
     job->active().expect_stream();
     reply.stream = [job](HttpWriter& writer) {
