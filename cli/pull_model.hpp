@@ -7,7 +7,7 @@
 #include "core/store/pull.hpp"
 #include "core/store/remote_model.hpp"
 #include "core/store/resolve.hpp"
-#include "server/service.hpp"
+#include "server/app/service.hpp"
 
 #include <cstdint>
 #include <string>

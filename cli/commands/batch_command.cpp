@@ -9,10 +9,12 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "core/base/bytes.hpp"
 #include "core/store/resolve.hpp"
+#include "server/app/endpoints.hpp"
+#include "server/app/open_persistence.hpp"
+#include "server/app/router.hpp"
 #include "server/batch/merge.hpp"
 #include "server/batch/runner.hpp"
-#include "server/endpoints.hpp"
-#include "server/persistence.hpp"
+#include "server/faces/responses/response_stream.hpp"
 
 #include <algorithm>
 #include <array>
@@ -258,9 +260,10 @@ public:
                       bounded.executor.memory_bytes_max = memory_bytes_max;
                       return load_served(source, bounded, environment);
                   }),
-          service_{.options = service_options(options), .models = models_, .metrics = metrics_},
+          service_{{.options = service_options(options), .models = models_, .metrics = metrics_}},
           router_(service_, server::all_routes(service_.options)) {
         service_.persistence = persistence_.get();
+        service_.running_responses = &running_responses_;
         service_.state = server::ServiceState::ready;
     }
 
@@ -274,6 +277,7 @@ public:
 
 private:
     std::unique_ptr<server::Persistence> persistence_;
+    server::responses::RunningResponses running_responses_;
     server::Metrics metrics_;
     server::Models models_;
     server::Service service_;
@@ -345,18 +349,18 @@ private:
 };
 
 /// Decides after a signal whether the batch continues, finishes running lines, or abandons them.
-class BatchPace {
+class BatchStop {
 public:
-    BatchPace(const Environment& environment, std::chrono::seconds grace)
+    BatchStop(const Environment& environment, std::chrono::seconds grace)
         : grace_(grace), end_signal_(environment.watch_end_signals()),
           is_interrupted_(environment.watch_interrupts(SecondInterrupt::ends_program)) {}
 
-    batch::Pace now() {
+    batch::StopMode now() {
         if (!is_interrupted_() && end_signal_() == 0)
-            return batch::Pace::full;
+            return batch::StopMode::none;
         const auto time = std::chrono::steady_clock::now();
         ends_ = ends_.value_or(time + grace_);
-        return time < *ends_ ? batch::Pace::finish : batch::Pace::abandon;
+        return time < *ends_ ? batch::StopMode::finish : batch::StopMode::abandon;
     }
 
     /// Whether Ctrl-C, rather than another signal, ended the batch.
@@ -371,7 +375,7 @@ private:
 
 /// Reports the outcome of a run, and returns its exit code.
 ExitCode report_batch(const BatchOptions& options, const batch::ResultLog& log, uint64_t lines,
-                      batch::Ending ending, const BatchPace& pace, Diagnostics& diagnostics) {
+                      batch::Ending ending, const BatchStop& stop, Diagnostics& diagnostics) {
     const uint64_t results = log.records(batch::Output::results);
     const uint64_t errors = log.records(batch::Output::errors);
     diagnostics.note(
@@ -384,7 +388,7 @@ ExitCode report_batch(const BatchOptions& options, const batch::ResultLog& log, 
     }
     if (ending == batch::Ending::incomplete) {
         diagnostics.note("not complete; run the same command again");
-        return pace.is_interrupted() ? ExitCode::interrupted : ExitCode::incomplete;
+        return stop.is_interrupted() ? ExitCode::interrupted : ExitCode::incomplete;
     }
     return errors > 0 ? ExitCode::lines_failed : ExitCode::done;
 }
@@ -392,7 +396,7 @@ ExitCode report_batch(const BatchOptions& options, const batch::ResultLog& log, 
 /// Answers the lines of a shard. Blocking.
 Result<ExitCode> run_batch(const BatchOptions& options, const Environment& environment,
                            Diagnostics& diagnostics) {
-    BatchPace pace(environment, options.grace);
+    BatchStop stop(environment, options.grace);
     ETNA_TRY(const auto summary, batch::summarize_input(options.input, options.shard));
     std::error_code ignored; // ResultLog::open() reports the failure
     std::filesystem::create_directories(options.folder, ignored);
@@ -410,8 +414,8 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     LineService service(options, std::move(models), environment, std::move(persistence));
     const uint64_t done = log->records(batch::Output::results) + log->records(batch::Output::errors);
     if (!options.model.model.empty() && done < summary.lines_of_shard) { // a failure here is no line's fault
-        ETNA_CHECK(
-            service.models().acquire(options.model.model, [&] { return pace.now() != batch::Pace::full; }));
+        ETNA_CHECK(service.models().acquire(options.model.model,
+                                            [&] { return stop.now() != batch::StopMode::none; }));
     }
     batch::Runner runner({.input = options.input,
                           .shard = options.shard,
@@ -422,12 +426,12 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     BatchProgress progress(diagnostics, summary.lines_of_shard, done);
     ETNA_TRY(const batch::Ending ending, runner.run([&] {
         progress.show(runner.progress());
-        const batch::Pace now = pace.now();
-        if (now == batch::Pace::abandon)
+        const batch::StopMode now = stop.now();
+        if (now == batch::StopMode::abandon)
             service.abandon();
         return now;
     }));
-    return report_batch(options, *log, summary.lines_of_shard, ending, pace, diagnostics);
+    return report_batch(options, *log, summary.lines_of_shard, ending, stop, diagnostics);
 }
 
 /// Merges the shards of a folder. Blocking.

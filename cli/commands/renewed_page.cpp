@@ -1,6 +1,6 @@
 #include "cli/commands/documents.hpp"
 #include "core/model/arch/registry.hpp"
-#include "server/endpoints.hpp"
+#include "server/app/endpoints.hpp"
 
 #include <algorithm>
 #include <array>

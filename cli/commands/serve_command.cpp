@@ -17,10 +17,10 @@
 #include "core/runtime/devices.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
-#include "server/endpoints.hpp"
+#include "server/app/endpoints.hpp"
+#include "server/app/server.hpp"
 #include "server/kv_events/publisher.hpp"
 #include "server/models/models.hpp"
-#include "server/server.hpp"
 
 #include <algorithm>
 #include <array>
@@ -323,7 +323,7 @@ public:
     ServerLog& operator=(const ServerLog&) = delete;
     ~ServerLog() { set_log_sink({}); }
 
-    /// Writes a line of server/log_line.hpp.
+    /// Writes a line of server/observe/log_line.hpp.
     void write(std::string_view line) {
         const std::scoped_lock lock(mutex_);
         diagnostics_->line(line);

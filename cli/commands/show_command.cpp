@@ -10,7 +10,7 @@
 #include "core/runtime/memory_forecast.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
-#include "server/gguf_json.hpp"
+#include "server/base/gguf_json.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options/option_values.hpp"
-#include "server/server.hpp"
+#include "server/app/server.hpp"
 
 #include <span>
 

@@ -16,7 +16,7 @@
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/http_client.hpp"
-#include "server/endpoints.hpp"
+#include "server/app/endpoints.hpp"
 
 #include <algorithm>
 #include <array>

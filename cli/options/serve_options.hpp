@@ -5,7 +5,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/options/kv_events_options.hpp"
 #include "core/base/result.hpp"
-#include "server/server.hpp"
+#include "server/app/server.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -33,7 +33,7 @@ struct ArenaSizes {
 };
 
 /// Scratch memory of a step that is being recorded: a stack, from which blocks take and which a Scope
-/// releases. What is taken in two scopes, one after the other, may have the same addresses; barriers follow
+/// releases. What is taken in two scopes, in order, may have the same addresses; barriers follow
 /// from the ranges. Equal calls get equal addresses. Not thread-safe.
 class Arena {
 public:

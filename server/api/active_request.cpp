@@ -1,8 +1,8 @@
 #include "server/api/active_request.hpp"
 
 #include "core/base/utf8.hpp"
-#include "server/batch/batches.hpp"
-#include "server/persistence.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/persistence.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -43,8 +43,8 @@ Metrics::Tokens Usage::tokens() const {
             .rejected_drafts = rejected_drafts_};
 }
 
-ApiError cancelled_error(const Service& service) {
-    if (!service.is_aborting)
+ApiError cancelled_error(const AnswerServices& services) {
+    if (!services.is_aborting)
         return {.status = client_closed_status, .message = "the client disconnected", .code = "client_left"};
     return api_error({ErrorKind::cancelled, "the server is shutting down; the answer did not end in time"});
 }
@@ -80,21 +80,22 @@ std::string_view path_in(std::string_view message) {
 
 } // namespace
 
-ActiveRequest::ActiveRequest(Service& service, const HttpRequest& request, const Call& call,
-                             std::string_view endpoint, std::string model_name, bool is_streamed)
-    : service_(&service),
+ActiveRequest::ActiveRequest(AnswerServices& services, const HttpRequest& request,
+                             const RoutedRequest& routed, std::string_view endpoint, std::string model_name,
+                             bool is_streamed)
+    : services_(&services),
       in_flight_(std::make_unique<InFlight>(
-          service.metrics,
+          services.metrics,
           RequestLabels{.model = model_name, .endpoint = std::string(endpoint), .is_streamed = is_streamed})),
-      client_label_(server::client_label(service.options.access, request)), request_id_(call.request_id),
-      model_name_(std::move(model_name)), memory_(request.memory), dialect_(call.dialect),
-      is_strict_(api::is_strict(request)), owner_(owner_of(service.options.access, request)),
-      client_(client_of(service.options.access, request)), added_priority_(request.priority) {
-    activity_ = std::make_unique<ClientActivity::Request>(service.activity, client_, client_label_);
-    if (!service.options.access.api_keys.empty()) // cached prompts are shared only within one API key
+      client_label_(server::client_label(services.options.access, request)), request_id_(routed.request_id),
+      model_name_(std::move(model_name)), memory_(request.memory), dialect_(routed.dialect),
+      is_strict_(api::is_strict(request)), owner_(owner_of(services.options.access, request)),
+      client_(client_of(services.options.access, request)), added_priority_(request.priority) {
+    activity_ = std::make_unique<ClientActivity::Request>(services.activity, client_, client_label_);
+    if (!services.options.access.api_keys.empty()) // cached prompts are shared only within one API key
         cache_salt_ = std::hash<std::string_view>()(given_key(request));
-    if (service.options.request_time > std::chrono::seconds(0))
-        deadline_ = Clock::now() + service.options.request_time;
+    if (services.options.request_time > std::chrono::seconds(0))
+        deadline_ = Clock::now() + services.options.request_time;
 }
 
 int32_t ActiveRequest::priority_of(int32_t priority) const {
@@ -104,11 +105,11 @@ int32_t ActiveRequest::priority_of(int32_t priority) const {
 }
 
 bool ActiveRequest::must_end(const CancelPoll& is_cancelled) const {
-    return service_->is_aborting || is_late() || is_cancelled();
+    return services_->is_aborting || is_late() || is_cancelled();
 }
 
 Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
-    ETNA_TRY(model_, service_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }, client_));
+    ETNA_TRY(model_, services_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }, client_));
     acquired_s_ = in_flight_->elapsed_s();
     return {};
 }
@@ -120,18 +121,17 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
         return held == nullptr || held->reserve(bytes);
     };
     return {.dialect = dialect_,
-            .limits = service_->options.limits,
+            .limits = services_->options.limits,
             .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
             .tokenizer = &model_->tokenizer(),
             .context_tokens = model_->context_tokens(),
-            .shifts_context = service_->options.shifts_context,
+            .shifts_context = services_->options.shifts_context,
             .supports_infill = model_->infill_tokens().has_value(),
             .has_template = model_->chat().has_own(),
             .can_think = format && generate::may_think(**format),
-            .can_store = service_->persistence->stored_kinds().completions,
+            .can_store = services_->persistence->stored_kinds().completions,
             .reserve_memory = reserve_memory,
-            .files = FileTexts(service_->batches == nullptr ? nullptr : &service_->batches->files(), owner_,
-                               reserve_memory)};
+            .files = FileTexts(services_->find_stored_file, owner_, reserve_memory)};
 }
 
 generate::PromptBudget ActiveRequest::prompt_budget(const CancelPoll& is_cancelled) {
@@ -166,8 +166,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     for (generate::Request& prompt : call.requests) {
         prompt.sampling_defaults = with_overrides(defaults, model_->recommended_sampling());
         fill(prompt, model_->request_defaults());
-        prompt.unread_max = service_->options.unread_max;
-        if (service_->options.shifts_context && !prompt.context_shift)
+        prompt.unread_max = services_->options.unread_max;
+        if (services_->options.shifts_context && !prompt.context_shift)
             prompt.context_shift.emplace();
         prompt.now_unix_s = std::time(nullptr);
         prompt.cache_salt ^= cache_salt_;
@@ -205,7 +205,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
 void ActiveRequest::allow_control(std::string_view id) const {
     const auto& reasoning = generation_->request(0).reasoning;
     if (reasoning && reasoning->is_over != nullptr)
-        service_->reasoning_controls.add(id, owner_, *reasoning);
+        services_->reasoning_controls.add(id, owner_, *reasoning);
 }
 
 ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const CancelPoll& is_cancelled) {
@@ -225,7 +225,7 @@ ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const Ca
 /// Checks the operator's prompt limit: the length is known only after templating, and a refusal frees the
 /// request's queue entry.
 ApiStatus ActiveRequest::check_prompts() const {
-    const auto limit = service_->options.limits.prompt_tokens_max;
+    const auto limit = services_->options.limits.prompt_tokens_max;
     for (std::size_t prompt = 0; limit && prompt < prompt_count_; ++prompt) {
         const std::size_t tokens = generation_->prompt_tokens(prompt).size();
         if (tokens > *limit) {
@@ -258,9 +258,9 @@ std::string ActiveRequest::path_of(const grammar::DroppedKeyword& keyword) const
 
 ApiError ActiveRequest::report_failure(const Error& error) {
     if (error.kind == ErrorKind::device_lost || (model_ != nullptr && model_->engine().has_failed()))
-        service_->models.discard(model_);
-    ApiError reported = error.kind == ErrorKind::cancelled ? cancelled_error(*service_) : api_error(error);
-    if (error.kind == ErrorKind::cancelled && is_late() && !service_->is_aborting)
+        services_->models.discard(model_);
+    ApiError reported = error.kind == ErrorKind::cancelled ? cancelled_error(*services_) : api_error(error);
+    if (error.kind == ErrorKind::cancelled && is_late() && !services_->is_aborting)
         reported = deadline_error();
     if (error.kind == ErrorKind::context_exceeded && !prompt_member_.empty())
         reported.param = prompt_member_;
@@ -270,7 +270,7 @@ ApiError ActiveRequest::report_failure(const Error& error) {
         reported.param = path;
     map_tool_error(reported, tools_);
     if (reported.status == client_closed_status)
-        service_->metrics.count_disconnect(model_name_);
+        services_->metrics.count_disconnect(model_name_);
     return refuse(std::move(reported));
 }
 
@@ -282,7 +282,7 @@ void ActiveRequest::record_error(const ApiError& error) {
 void ActiveRequest::end(int status) {
     const bool is_counted = error_ && error_->status == client_closed_status;
     if (status == client_closed_status && !is_counted)
-        service_->metrics.count_disconnect(model_name_);
+        services_->metrics.count_disconnect(model_name_);
     in_flight_->set_status(status);
 }
 
@@ -315,7 +315,7 @@ JournalNote ActiveRequest::journal_note() const {
 
 /// Keeps the first prompt for the journal, if the operator allows it.
 void ActiveRequest::keep_prompt() {
-    if (!service_->options.keeps_prompts)
+    if (!services_->options.keeps_prompts)
         return;
     const std::string_view text = generation_->prompt_text();
     const std::string_view kept = text.substr(0, RequestJournal::prompt_bytes_max);
@@ -334,17 +334,17 @@ bool ActiveRequest::count_cached() {
 }
 
 void ActiveRequest::log_prompts() const {
-    for (std::size_t prompt = 0; service_->options.logs_prompts && prompt < prompt_count_; ++prompt) {
-        service_->log(
-            prompt_line(service_->options.log_format, request_id_, generation_->prompt_text(prompt)));
+    for (std::size_t prompt = 0; services_->options.logs_prompts && prompt < prompt_count_; ++prompt) {
+        services_->log(
+            prompt_line(services_->options.log_format, request_id_, generation_->prompt_text(prompt)));
     }
 }
 
 /// Lists the answers for other requests, if the operator allows it.
 void ActiveRequest::show_answers() {
-    if (!service_->options.shows_slots)
+    if (!services_->options.shows_slots)
         return;
-    const uint64_t number = service_->running_answers.next_number();
+    const uint64_t number = services_->running_answers.next_number();
     for (uint32_t choice = 0; choice < generation_->choices(); ++choice) {
         const std::size_t prompt = choice / (generation_->choices() / prompt_count_);
         const generate::Request& request = generation_->request(prompt);
@@ -356,7 +356,7 @@ void ActiveRequest::show_answers() {
         answer->ignores_end = request.end_tokens == generate::EndTokens::ignore;
         answer->is_streamed = in_flight_->labels().is_streamed;
         answer->prompt_tokens = static_cast<uint32_t>(generation_->prompt_tokens(prompt).size());
-        answers_.push_back(service_->running_answers.add(std::move(answer)));
+        answers_.push_back(services_->running_answers.add(std::move(answer)));
     }
 }
 
@@ -383,8 +383,8 @@ Status ActiveRequest::run(const EventSink& sink, const CancelPoll& is_cancelled)
         });
     answers_.clear();
     activity_.reset();
-    service_->metrics.add(model_name_, usage_->tokens());
-    if (status && service_->is_aborting && was_cancelled_)
+    services_->metrics.add(model_name_, usage_->tokens());
+    if (status && services_->is_aborting && was_cancelled_)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};
     if (status && was_cancelled_ && is_late() && usage_->tokens().completion == 0)
         return Error{ErrorKind::cancelled, "the answer did not begin in time"};
@@ -439,7 +439,7 @@ void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& fini
                              .prefill_ms = finished.timings.prompt_ms,
                              .decode_ms = finished.timings.generation_ms};
     }
-    service_->metrics.add(answer);
+    services_->metrics.add(answer);
 }
 
 } // namespace etna::server::api

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/api/generation_call.hpp"
 #include "server/api/request_context.hpp"
-#include "server/client_activity.hpp"
-#include "server/metrics.hpp"
-#include "server/router.hpp"
-#include "server/service.hpp"
+#include "server/api/route.hpp"
+#include "server/observe/client_activity.hpp"
+#include "server/observe/metrics.hpp"
+#include "server/observe/request_journal.hpp"
 #include "server/storage/store.hpp"
 
 #include <chrono>
@@ -46,7 +47,7 @@ private:
 
 /// Returns the error of cancelled work: 503 if the server is shutting down, else 499, because the client
 /// disconnected.
-ApiError cancelled_error(const Service& service);
+ApiError cancelled_error(const AnswerServices& services);
 
 /// Polled while waiting: whether the client has gone, or the caller gives up.
 using CancelPoll = std::function<bool()>;
@@ -67,10 +68,10 @@ public:
     using Clock = std::chrono::steady_clock;
 
     /// A new request for the named model. `endpoint` labels it in the metrics.
-    ActiveRequest(Service& service, const HttpRequest& request, const Call& call, std::string_view endpoint,
-                  std::string model_name, bool is_streamed);
+    ActiveRequest(AnswerServices& services, const HttpRequest& request, const RoutedRequest& routed,
+                  std::string_view endpoint, std::string model_name, bool is_streamed);
 
-    [[nodiscard]] Service& service() const { return *service_; }
+    [[nodiscard]] AnswerServices& services() const { return *services_; }
     [[nodiscard]] const std::string& request_id() const { return request_id_; }
     [[nodiscard]] const std::string& model_name() const { return model_name_; }
     /// Null before acquire().
@@ -171,7 +172,7 @@ private:
     generate::SinkResult take(uint32_t choice, const generate::Event& event, const EventSink& sink);
     void count_tokens(uint32_t choice, const generate::Finished& finished);
 
-    Service* service_; ///< borrowed; lives as long as the server runs
+    AnswerServices* services_; ///< borrowed; lives as long as the server runs
     std::unique_ptr<InFlight> in_flight_;
     std::unique_ptr<ClientActivity::Request> activity_; ///< null after run()
     std::string client_label_;

@@ -33,18 +33,18 @@ HttpReply stream_reply(const std::shared_ptr<Answer>& answer, void (*run)(Answer
     report_ignored(answer->active.ignored(), reply);
     answer->active.expect_stream();
     reply.stream = [answer, run](HttpWriter& writer) {
-        EventStream stream(writer, answer->active.service().options.keep_alive, answer->keep_alive_frame());
+        EventStream stream(writer, answer->active.services().options.keep_alive, answer->keep_alive_frame());
         run(*answer, stream);
     };
     reply.final_log = [answer] { return answer->active.log(); };
     return reply;
 }
 
-HttpReply complete_reply(Answer& answer, const HttpRequest& request, const Call& call) {
+HttpReply complete_reply(Answer& answer, const HttpRequest& request, const RoutedRequest& routed) {
     auto body = answer.complete([&] { return request.is_client_gone(); });
     if (!body) {
         answer.active.record_error(body.error());
-        return call.write_error(request, body.error());
+        return routed.write_error(request, body.error());
     }
     answer.active.end(request.is_client_gone() ? client_closed_status : 200);
     HttpReply reply = {.body = std::move(*body)};
@@ -59,39 +59,39 @@ void describe(const ActiveRequest& active, HttpReply& reply) {
     reply.is_counted = true;
 }
 
-HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
-                   bool is_streamed) {
-    const Service& service = answer->active.service();
-    const auto wait_end = Clock::now() + service.options.keep_alive;
+HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
+                   const RoutedRequest& routed, bool is_streamed) {
+    const AnswerServices& services = answer->active.services();
+    const auto wait_end = Clock::now() + services.options.keep_alive;
     const Status loaded = answer->active.acquire(
         [&] { return request.is_client_gone() || (is_streamed && Clock::now() > wait_end); });
-    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !service.is_aborting &&
+    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !services.is_aborting &&
         !request.is_client_gone())
         return stream_reply(answer, load_and_send);
     if (!loaded)
-        return call.write_error(request, answer->active.report_failure(loaded.error()));
+        return routed.write_error(request, answer->active.report_failure(loaded.error()));
     if (const auto begun = answer->begin(request.is_client_gone); !begun)
-        return call.write_error(request, begun.error());
-    return is_streamed ? stream_reply(answer, send) : complete_reply(*answer, request, call);
+        return routed.write_error(request, begun.error());
+    return is_streamed ? stream_reply(answer, send) : complete_reply(*answer, request, routed);
 }
 
 } // namespace
 
-HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
-                     bool is_streamed) {
-    HttpReply reply = reply_to(answer, request, call, is_streamed);
+HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
+                     const RoutedRequest& routed, bool is_streamed) {
+    HttpReply reply = reply_to(answer, request, routed, is_streamed);
     describe(answer->active, reply);
     return reply;
 }
 
 HttpReply reply_once(ActiveRequest& active, ApiResult<HttpReply> result, const HttpRequest& request,
-                     const Call& call) {
+                     const RoutedRequest& routed) {
     if (result) {
         active.end(200);
     } else {
         active.record_error(result.error());
     }
-    HttpReply reply = result ? std::move(*result) : call.write_error(request, result.error());
+    HttpReply reply = result ? std::move(*result) : routed.write_error(request, result.error());
     describe(active, reply);
     return reply;
 }

@@ -33,7 +33,7 @@ public:
     virtual void send_failure(EventStream& stream, const ApiError& error) = 0;
 
     /// The head of a stream; by default, of server-sent events.
-    [[nodiscard]] virtual HttpReply stream_head() const { return sse::reply(); }
+    [[nodiscard]] virtual HttpReply stream_head() const { return event_stream_reply(); }
 
     /// The keep-alive frame of an idle stream; static.
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }
@@ -44,12 +44,12 @@ public:
 /// Replies with the answer, streamed or complete. All errors that have a status are detected before the
 /// headers are sent, unless a model loads for longer than the keep-alive interval: then the stream starts
 /// early, and a failure is reported in it.
-HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
-                     bool is_streamed);
+HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
+                     const RoutedRequest& routed, bool is_streamed);
 
 /// Completes and returns the reply of a request that was answered without a stream: its errors are written,
 /// and the answer's log entry is added.
 HttpReply reply_once(ActiveRequest& active, ApiResult<HttpReply> result, const HttpRequest& request,
-                     const Call& call);
+                     const RoutedRequest& routed);
 
 } // namespace etna::server::api

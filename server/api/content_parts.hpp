@@ -1,7 +1,7 @@
 #pragma once
 
-#include "server/fields.hpp"
-#include "server/json.hpp"
+#include "server/base/fields.hpp"
+#include "server/base/json.hpp"
 
 #include <string_view>
 

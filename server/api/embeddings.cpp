@@ -73,7 +73,7 @@ ApiResult<uint32_t> embed(ActiveRequest& active, EmbeddingCall call, const Cance
         return error;
     }
     active.count_embedded(*tokens);
-    active.service().metrics.add(active.model_name(), {.prompt = *tokens});
+    active.services().metrics.add(active.model_name(), {.prompt = *tokens});
     return *tokens;
 }
 

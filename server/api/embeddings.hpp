@@ -2,8 +2,8 @@
 
 #include "core/generate/embedding.hpp"
 #include "server/api/active_request.hpp"
-#include "server/api_error.hpp"
-#include "server/json.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 
 #include <cstddef>
 #include <cstdint>

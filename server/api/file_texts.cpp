@@ -2,12 +2,10 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/base/utf8.hpp"
+#include "server/api/answer_services.hpp"
 #include "server/api/content_parts.hpp"
-#include "server/batch/batches.hpp"
-#include "server/batch/files.hpp"
+#include "server/api/owner.hpp"
 #include "server/http/http.hpp"
-#include "server/persistence.hpp"
-#include "server/service.hpp"
 
 #include <algorithm>
 #include <array>
@@ -173,7 +171,7 @@ bool is_file_part(const Json& part) {
 
 std::optional<FileTexts::File> FileTexts::read_stored(Fields& fields, std::string_view path,
                                                       const std::string& id) const {
-    const auto found = stored_ == nullptr ? std::nullopt : stored_->find(owner_, id);
+    const auto found = find_stored_ ? find_stored_(owner_, id) : std::nullopt;
     if (!found) {
         fields.refuse(path, fmt::format("names the file `{}`, which is not stored on this server", id),
                       "file_not_found");
@@ -184,7 +182,7 @@ std::optional<FileTexts::File> FileTexts::read_stored(Fields& fields, std::strin
         return std::nullopt;
     }
     File file = {.name = found->name, .content = std::string(found->bytes, '\0')};
-    const auto reader = FileReader::open(stored_->path_of(id));
+    const auto reader = FileReader::open(found->path);
     if (!reader || !reader->read(0, std::as_writable_bytes(std::span(file.content)))) {
         fields.refuse(path, fmt::format("names the file `{}`, which cannot be read", id), "file_not_found");
         return std::nullopt;
@@ -264,9 +262,8 @@ std::optional<std::string> FileTexts::read(Fields& fields, std::string_view path
     return text.append(content);
 }
 
-FileTexts file_texts(const Service& service, const HttpRequest& request) {
-    return {service.batches == nullptr ? nullptr : &service.batches->files(),
-            owner_of(service.options.access, request),
+FileTexts file_texts(const AnswerServices& services, const HttpRequest& request) {
+    return {services.find_stored_file, owner_of(services.options.access, request),
             [&request](std::size_t bytes) { return request.reserve_memory(bytes); }};
 }
 

@@ -1,23 +1,21 @@
 #pragma once
 
-#include "server/fields.hpp"
-#include "server/json.hpp"
+#include "server/base/fields.hpp"
+#include "server/base/json.hpp"
 #include "server/storage/store.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace etna::server::batch {
-class Files;
-}
-
 namespace etna::server {
 struct HttpRequest;
-struct Service;
+struct AnswerServices;
 } // namespace etna::server
 
 // Files in the content of messages: those of text are read as text.
@@ -29,15 +27,27 @@ constexpr std::size_t file_text_bytes_max = 4UL << 20U;
 /// Returns whether a content part of this type is a file: `file`, `input_file` or `document`.
 bool is_file_part(const Json& part);
 
-/// Reads the files of one request's content parts. Borrows the stored files. Not thread-safe.
+/// A file that a client has stored.
+struct StoredContent {
+    std::string name;
+    uint64_t bytes = 0;
+    std::filesystem::path path; ///< of its content
+};
+
+/// Finds an owner's stored file by its id; empty: the owner has no such file. Thread-safe.
+using FindStoredFile =
+    std::function<std::optional<StoredContent>(const storage::Owner& owner, const std::string& id)>;
+
+/// Reads the files of one request's content parts. Not thread-safe.
 class FileTexts {
 public:
     /// Reads no stored files, and counts no memory.
     FileTexts() = default;
-    /// `stored` may be null; parts may name those of `owner`. `reserve_memory`: see RequestContext.
-    FileTexts(batch::Files* stored, storage::Owner owner,
+    /// `find_stored` may be empty; parts may name those of `owner`. `reserve_memory`: see RequestContext.
+    FileTexts(FindStoredFile find_stored, storage::Owner owner,
               std::function<bool(std::size_t bytes)> reserve_memory)
-        : stored_(stored), owner_(std::move(owner)), reserve_memory_(std::move(reserve_memory)) {}
+        : find_stored_(std::move(find_stored)), owner_(std::move(owner)),
+          reserve_memory_(std::move(reserve_memory)) {}
 
     /// Returns the text of a file part for the model: its name and its content. Takes the forms of OpenAI's
     /// APIs (`file_data`, `file_id`, also inside `file`) and Anthropic's (`source`). Errors, recorded in
@@ -50,12 +60,12 @@ private:
     std::optional<File> find(Fields& fields, std::string_view path, const Json& part) const;
     std::optional<File> read_stored(Fields& fields, std::string_view path, const std::string& id) const;
 
-    batch::Files* stored_ = nullptr;
+    FindStoredFile find_stored_ = nullptr;
     storage::Owner owner_;
     std::function<bool(std::size_t bytes)> reserve_memory_;
 };
 
 /// Returns the reader for the parts of a request, which it borrows.
-FileTexts file_texts(const Service& service, const HttpRequest& request);
+FileTexts file_texts(const AnswerServices& services, const HttpRequest& request);
 
 } // namespace etna::server::api

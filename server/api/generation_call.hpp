@@ -2,9 +2,9 @@
 
 #include "core/generate/events.hpp"
 #include "core/generate/request.hpp"
-#include "server/api_error.hpp"
-#include "server/fields.hpp"
-#include "server/http/http.hpp"
+#include "server/api/reply.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/fields.hpp"
 
 #include <string>
 #include <vector>

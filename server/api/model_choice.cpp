@@ -1,7 +1,7 @@
 #include "server/api/model_choice.hpp"
 
-#include "server/access.hpp"
-#include "server/fields.hpp"
+#include "server/api/access.hpp"
+#include "server/base/fields.hpp"
 #include "server/models/model_sources.hpp"
 
 #include <utility>
@@ -68,46 +68,47 @@ bool is_own_address(std::string_view text, const HttpRequest& request) {
     return !own.host.empty() && named.host == own.host && (own.port.empty() || named.port == own.port);
 }
 
-std::string served_models(Service& service, std::string_view name) {
+std::string served_models(AnswerServices& services, std::string_view name) {
     std::vector<std::string> names;
-    for (const ModelListing& model : service.models.list())
+    for (const ModelListing& model : services.models.list())
         names.push_back(model.name);
     return names.empty() ? std::string(no_models) : served_names(name, names);
 }
 
-ApiError unknown_model(Service& service, std::string_view name, std::string_view hint) {
+ApiError unknown_model(AnswerServices& services, std::string_view name, std::string_view hint) {
     constexpr std::size_t shown_max = 200; // the name is client input, as long as a body at most
-    std::string served = served_models(service, name);
+    std::string served = served_models(services, name);
     if (served == no_models)
         return no_models_error();
     return model_not_found(
         fmt::format("the model `{}` does not exist; {}{}", name.substr(0, shown_max), served, hint));
 }
 
-ApiResult<std::string> model_of(Service& service, const HttpRequest& request, const Json& body) {
+ApiResult<std::string> model_of(AnswerServices& services, const HttpRequest& request, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
     ETNA_CHECK(fields.status());
-    if (name && (!is_own_address(*name, request) || service.models.find(*name))) {
-        const auto found = service.models.find_or_add(*name);
+    if (name && (!is_own_address(*name, request) || services.models.find(*name))) {
+        const auto found = services.models.find_or_add(*name);
         if (found)
             return found->name;
-        if (!service.options.accepts_any_model_name) {
-            return found.error().kind == ErrorKind::not_found ? unknown_model(service, *name, any_name_hint)
+        if (!services.options.accepts_any_model_name) {
+            return found.error().kind == ErrorKind::not_found ? unknown_model(services, *name, any_name_hint)
                                                               : model_refused(found.error());
         }
     }
-    std::string default_name = service.models.default_name();
+    std::string default_name = services.models.default_name();
     return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));
 }
 
-ApiResult<Unloading> unload_model(Service& service, const HttpRequest& request, const std::string& name) {
-    const auto unloading = service.models.unload(name, client_of(service.options.access, request));
+ApiResult<Unloading> unload_model(AnswerServices& services, const HttpRequest& request,
+                                  const std::string& name) {
+    const auto unloading = services.models.unload(name, client_of(services.options.access, request));
     if (unloading)
         return *unloading;
     const UnloadRefusal& refusal = unloading.error();
     if (refusal.problem == UnloadProblem::unknown_model)
-        return unknown_model(service, name, {});
+        return unknown_model(services, name, {});
     if (refusal.problem == UnloadProblem::loading)
         return api_error(refusal);
     const bool is_too_often = refusal.problem == UnloadProblem::too_often;

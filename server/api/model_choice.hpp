@@ -1,8 +1,8 @@
 #pragma once
 
-#include "server/api_error.hpp"
-#include "server/json.hpp"
-#include "server/service.hpp"
+#include "server/api/answer_services.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 
 #include <string>
 #include <string_view>
@@ -17,17 +17,18 @@ bool is_own_address(std::string_view text, const HttpRequest& request);
 /// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
 /// member, for the server's own address, and for unknown names if the operator allows any, returns the
 /// default model. Errors: 400 (not a string), 404 (unknown name; the message lists the served ones).
-ApiResult<std::string> model_of(Service& service, const HttpRequest& request, const Json& body);
+ApiResult<std::string> model_of(AnswerServices& services, const HttpRequest& request, const Json& body);
 
 /// Returns a clause about the served models for a client that requested `name`, see served_names().
-std::string served_models(Service& service, std::string_view name);
+std::string served_models(AnswerServices& services, std::string_view name);
 
 /// Returns the 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
-ApiError unknown_model(Service& service, std::string_view name, std::string_view hint);
+ApiError unknown_model(AnswerServices& services, std::string_view name, std::string_view hint);
 
 /// Unloads a model for a request. Errors: 404 (unknown name), 409 (it is pinned, or another client uses it),
 /// 429 (it is being loaded, or the client unloads too often).
-ApiResult<Unloading> unload_model(Service& service, const HttpRequest& request, const std::string& name);
+ApiResult<Unloading> unload_model(AnswerServices& services, const HttpRequest& request,
+                                  const std::string& name);
 
 /// Sets the header `etna-model` and the log entry to the name of the answering model.
 void report_model(const std::string& name, HttpReply& reply);

@@ -1,7 +1,7 @@
 #include "server/api/pending_logprobs.hpp"
 
 #include "core/base/utf8.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
-#include "server/json.hpp"
+#include "server/base/json.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "server/api/reasoning_control.hpp"
 
-#include "server/fields.hpp"
-#include "server/persistence.hpp"
-#include "server/service.hpp"
+#include "server/api/answer_services.hpp"
+#include "server/api/owner.hpp"
+#include "server/base/fields.hpp"
 
 namespace etna::server::api {
 
@@ -24,13 +24,13 @@ bool ReasoningControls::end(std::string_view id, const storage::Owner& owner) {
     return is_over != nullptr;
 }
 
-ApiResult<HttpReply> control_answer(Service& service, const HttpRequest& request, std::string_view id,
+ApiResult<HttpReply> control_answer(AnswerServices& services, const HttpRequest& request, std::string_view id,
                                     const Json& body) {
     Fields fields(body);
     fields.require("action");
     fields.choice("action", {"reasoning_end"});
     ETNA_CHECK(fields.status());
-    const bool is_running = service.reasoning_controls.end(id, owner_of(service.options.access, request));
+    const bool is_running = services.reasoning_controls.end(id, owner_of(services.options.access, request));
     Json reply = {{"id", id}, {"success", is_running}};
     if (!is_running)
         reply["message"] = "no running answer of this id was requested with `reasoning_control`: true";

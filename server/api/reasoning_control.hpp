@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/generate/request.hpp"
-#include "server/api_error.hpp"
-#include "server/http/http.hpp"
-#include "server/json.hpp"
+#include "server/api/reply.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 #include "server/storage/store.hpp"
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <string_view>
 
 namespace etna::server {
-struct Service;
+struct AnswerServices;
 }
 
 namespace etna::server::api {
@@ -42,7 +42,7 @@ private:
 /// Carries out the `action` of a body, `reasoning_end`, on an answer of the client. An answer that has ended,
 /// or that is not under control, is not an error: the reply says so. Errors: 400 (another action).
 /// Source: llama.cpp's server, /v1/chat/completions/control.
-ApiResult<HttpReply> control_answer(Service& service, const HttpRequest& request, std::string_view id,
+ApiResult<HttpReply> control_answer(AnswerServices& services, const HttpRequest& request, std::string_view id,
                                     const Json& body);
 
 } // namespace etna::server::api

@@ -3,7 +3,7 @@
 #include "core/generate/request.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/template_arguments.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "core/generate/generation.hpp"
 #include "server/api/request_context.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #include "server/api/template_arguments.hpp"
 
 #include "core/jinja/json_value.hpp"
-#include "server/json.hpp"
+#include "server/base/json.hpp"
 
 #include <string>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "core/chat/conversation.hpp"
 #include "server/api/reasoning_effort.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 
 #include <optional>
 #include <string_view>

@@ -2,7 +2,7 @@
 
 #include "core/engine/request.hpp"
 #include "core/generate/events.hpp"
-#include "server/json.hpp"
+#include "server/base/json.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "core/chat/conversation.hpp"
 #include "server/api/generation_call.hpp"
-#include "server/fields.hpp"
-#include "server/json.hpp"
+#include "server/base/fields.hpp"
+#include "server/base/json.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "server/batch/batch.hpp"
 
-#include "server/ids.hpp"
+#include "server/base/ids.hpp"
 
 #include <charconv>
 #include <set>
@@ -58,12 +58,12 @@ Json usage_json(const TokenUsage& usage) {
 }
 
 /// Returns OpenAI's batch object for a new batch. `model` is added once an answer names it.
-Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
+Json new_object(const NewBatch& request, const std::string& id, int64_t now_s) {
     Json object = {{"id", id},
                    {"object", "batch"},
-                   {"endpoint", made.endpoint},
+                   {"endpoint", request.endpoint},
                    {"errors", nullptr},
-                   {"input_file_id", made.input.id},
+                   {"input_file_id", request.input.id},
                    {"completion_window", "24h"},
                    {"status", "validating"},
                    {"output_file_id", nullptr},
@@ -76,7 +76,8 @@ Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
         object[name] = nullptr;
     object["request_counts"] = {{"total", 0}, {"completed", 0}, {"failed", 0}};
     object["usage"] = usage_json({});
-    object["metadata"] = made.metadata.is_object() && !made.metadata.empty() ? made.metadata : Json();
+    object["metadata"] =
+        request.metadata.is_object() && !request.metadata.empty() ? request.metadata : Json();
     return object;
 }
 
@@ -134,17 +135,17 @@ bool is_older(const Batch& a, const Batch& b) {
     return std::tuple(a.created_s(), a.id) < std::tuple(b.created_s(), b.id);
 }
 
-std::shared_ptr<Batch> new_batch(const NewBatch& made, int64_t now_s) {
+std::shared_ptr<Batch> new_batch(const NewBatch& request, int64_t now_s) {
     auto batch = std::make_shared<Batch>();
     batch->id = new_id("batch_");
-    batch->owner = made.input.owner;
-    batch->object = new_object(made, batch->id, now_s);
+    batch->owner = request.input.owner;
+    batch->object = new_object(request, batch->id, now_s);
     batch->output_file_id = new_id("file-");
     batch->error_file_id = new_id("file-");
-    batch->output_lifetime_s = made.output_lifetime_s;
-    batch->client.remote_address = made.client.remote_address;
-    batch->client.remote_network = made.client.remote_network;
-    batch->client.headers = made.client.headers;
+    batch->output_lifetime_s = request.output_lifetime_s;
+    batch->client.remote_address = request.client.remote_address;
+    batch->client.remote_network = request.client.remote_network;
+    batch->client.headers = request.client.headers;
     return batch;
 }
 

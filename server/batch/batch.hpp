@@ -1,10 +1,10 @@
 #pragma once
 
+#include "server/base/json.hpp"
 #include "server/batch/files.hpp"
 #include "server/batch/result_log.hpp"
 #include "server/batch/runner.hpp"
 #include "server/http/http.hpp"
-#include "server/json.hpp"
 #include "server/storage/store.hpp"
 
 #include <array>
@@ -79,7 +79,7 @@ bool is_final(std::string_view status);
 /// Whether the first is older.
 bool is_older(const Batch& a, const Batch& b);
 
-std::shared_ptr<Batch> new_batch(const NewBatch& made, int64_t now_s);
+std::shared_ptr<Batch> new_batch(const NewBatch& request, int64_t now_s);
 
 /// Returns the stored form of a batch.
 std::string state_text(const Batch& batch);

@@ -1,10 +1,12 @@
 // /v1/batches: creates, lists, shows and cancels batches.
 
+#include "server/api/owner.hpp"
+#include "server/api/pagination.hpp"
+#include "server/api/persistence.hpp"
+#include "server/api/request_body.hpp"
+#include "server/base/fields.hpp"
 #include "server/batch/batches.hpp"
 #include "server/batch/endpoints.hpp"
-#include "server/fields.hpp"
-#include "server/pagination.hpp"
-#include "server/persistence.hpp"
 
 #include <string>
 #include <utility>
@@ -39,8 +41,8 @@ int64_t read_output_lifetime(Fields& fields) {
 }
 
 /// Finds the input file of a new batch.
-ApiResult<StoredFile> input_of(Service& service, const HttpRequest& request, const std::string& id) {
-    const auto file = service.batches->files().find(owner_of(service.options.access, request), id);
+ApiResult<StoredFile> input_of(const Services& services, const HttpRequest& request, const std::string& id) {
+    const auto file = services.batches->files().find(owner_of(services.access, request), id);
     if (!file)
         return input_error(fmt::format("there is no file `{}`", id));
     if (file->purpose != "batch")
@@ -49,13 +51,13 @@ ApiResult<StoredFile> input_of(Service& service, const HttpRequest& request, con
 }
 
 /// The client's address, its identity for fair scheduling when the server has no keys.
-HttpRequest client_of_batch(const Service& service, const HttpRequest& request) {
+HttpRequest client_of_batch(const Services& services, const HttpRequest& request) {
     HttpRequest client;
-    if (!service.options.access.api_keys.empty())
+    if (!services.access.api_keys.empty())
         return client; // its key identifies it
     client.remote_address = request.remote_address;
     client.remote_network = request.remote_network;
-    const std::string& name = service.options.access.client_header;
+    const std::string& name = services.access.client_header;
     if (const auto found = request.headers.find(name); found != request.headers.end())
         client.headers.insert(*found);
     return client;
@@ -63,8 +65,9 @@ HttpRequest client_of_batch(const Service& service, const HttpRequest& request) 
 
 } // namespace
 
-ApiResult<HttpReply> create_batch(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> create_batch(const Services& services, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
+    if (services.batches == nullptr)
         return no_batches();
     ETNA_TRY(const auto body, parse_body(request));
     Fields fields(body);
@@ -73,30 +76,32 @@ ApiResult<HttpReply> create_batch(Service& service, const HttpRequest& request, 
     const auto input = fields.text("input_file_id");
     const auto endpoint = fields.choice("endpoint", {endpoint_urls.begin(), endpoint_urls.end()});
     fields.choice("completion_window", {"24h"});
-    NewBatch made = {.metadata = read_metadata(fields)};
-    made.output_lifetime_s = read_output_lifetime(fields);
+    NewBatch batch = {.metadata = read_metadata(fields)};
+    batch.output_lifetime_s = read_output_lifetime(fields);
     ETNA_CHECK(fields.status());
-    ETNA_TRY(made.input, input_of(service, request, *input));
-    made.endpoint = endpoint_urls[*endpoint];
-    made.client = client_of_batch(service, request);
-    ETNA_TRY(const Json object, service.batches->create(made));
+    ETNA_TRY(batch.input, input_of(services, request, *input));
+    batch.endpoint = endpoint_urls[*endpoint];
+    batch.client = client_of_batch(services, request);
+    ETNA_TRY(const Json object, services.batches->create(batch));
     return HttpReply{.body = dump_json(object) + "\n"};
 }
 
-ApiResult<HttpReply> list_batches(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> list_batches(const Services& services, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
+    if (services.batches == nullptr)
         return no_batches();
     Json items = Json::array();
-    for (Json& object : service.batches->list(owner_of(service.options.access, request)))
+    for (Json& object : services.batches->list(owner_of(services.access, request)))
         items.push_back(std::move(object));
     return page_reply(request, std::move(items), storage::Order::descending);
 }
 
-ApiResult<HttpReply> show_batch(Service& service, const HttpRequest& request, const Call& call) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> show_batch(const Services& services, const HttpRequest& request,
+                                const RoutedRequest& routed) {
+    if (services.batches == nullptr)
         return no_batches();
-    const std::string& id = call.path_values.front();
-    const auto object = service.batches->find(owner_of(service.options.access, request), id);
+    const std::string& id = routed.path_values.front();
+    const auto object = services.batches->find(owner_of(services.access, request), id);
     if (!object) {
         return ApiError{.status = 404,
                         .message = fmt::format("there is no batch `{}`", id),
@@ -106,11 +111,12 @@ ApiResult<HttpReply> show_batch(Service& service, const HttpRequest& request, co
     return HttpReply{.body = dump_json(*object) + "\n"};
 }
 
-ApiResult<HttpReply> cancel_batch(Service& service, const HttpRequest& request, const Call& call) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> cancel_batch(const Services& services, const HttpRequest& request,
+                                  const RoutedRequest& routed) {
+    if (services.batches == nullptr)
         return no_batches();
     ETNA_TRY(const Json object,
-             service.batches->cancel(owner_of(service.options.access, request), call.path_values.front()));
+             services.batches->cancel(owner_of(services.access, request), routed.path_values.front()));
     return HttpReply{.body = dump_json(object) + "\n"};
 }
 

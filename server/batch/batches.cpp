@@ -1,8 +1,8 @@
 #include "server/batch/batches.hpp"
 
 #include "core/base/log.hpp"
-#include "server/persistence.hpp"
-#include "server/service.hpp"
+#include "server/api/answer_services.hpp"
+#include "server/api/owner.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -103,9 +103,9 @@ bool Batches::may_create(const storage::Owner& owner) const {
            (unfinished.has_room(1) || unfinished.is_within_share(owner, 1));
 }
 
-ApiResult<Json> Batches::create(const NewBatch& made) {
+ApiResult<Json> Batches::create(const NewBatch& request) {
     const std::scoped_lock lock(mutex_);
-    if (!may_create(made.input.owner)) {
+    if (!may_create(request.input.owner)) {
         return ApiError{.status = 429,
                         .message = fmt::format("{} batches are not finished; this server accepts no more of "
                                                "a client with its share of them",
@@ -114,12 +114,12 @@ ApiResult<Json> Batches::create(const NewBatch& made) {
                         .code = "too_many_batches",
                         .retry_after_s = retry_after_s};
     }
-    const SharedBatch batch = new_batch(made, clock_());
+    const SharedBatch batch = new_batch(request, clock_());
     const uint64_t state_bytes = BatchFolders::state_bytes_of(*batch);
     make_place_for_state(batch->owner, state_bytes);
     if (folders_.states_bytes() + state_bytes > options_.limits.files_bytes_max / states_divisor)
         return no_room_for_batch();
-    if (const Status created = folders_.create(*batch, made.input.id); !created) {
+    if (const Status created = folders_.create(*batch, request.input.id); !created) {
         return created.error().kind == ErrorKind::busy ? no_room_for_batch()
                                                        : batches_failed(created.error());
     }
@@ -242,8 +242,8 @@ ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& 
     return batch->object;
 }
 
-void Batches::start(const Service& service, AnswerRequest answer) {
-    service_ = &service;
+void Batches::start(const AnswerServices& services, AnswerRequest answer) {
+    services_ = &services;
     answer_ = std::move(answer);
     const std::scoped_lock lock(mutex_);
     threads_.emplace_back([this] { watch(); });
@@ -267,13 +267,13 @@ bool Batches::wait(milliseconds limit) {
 }
 
 bool Batches::is_stopping() const {
-    return is_ending_ || service_->is_aborting || service_->state == ServiceState::draining;
+    return is_ending_ || services_->is_aborting || services_->state == ServiceState::draining;
 }
 
 /// Returns the request head for a batch's lines, with its owner's key or its client's address. Empty if the
 /// key was removed from the server.
 std::optional<HttpRequest> Batches::head_for(const Batch& batch) const {
-    auto head = request_of_owner(service_->options.access, batch.owner, batch.client);
+    auto head = request_of_owner(services_->options.access, batch.owner, batch.client);
     if (head)
         head->priority = line_priority;
     return head;
@@ -288,12 +288,12 @@ bool Batches::is_runnable(const Batch& batch) const {
     return batch.retry_at_s <= clock_() && (has_expired(batch) || head_for(batch).has_value());
 }
 
-/// The pace of a running batch. The mutex is held.
-Pace Batches::pace_of(const Batch& batch) const {
-    if (is_ending_ || service_->is_aborting || batch.is_cancelled || batch.is_out_of_room ||
+/// How a running batch is to stop. The mutex is held.
+StopMode Batches::stop_mode_of(const Batch& batch) const {
+    if (is_ending_ || services_->is_aborting || batch.is_cancelled || batch.is_out_of_room ||
         has_expired(batch))
-        return Pace::abandon;
-    return is_stopping() ? Pace::finish : Pace::full;
+        return StopMode::abandon;
+    return is_stopping() ? StopMode::finish : StopMode::none;
 }
 
 /// Returns the step that a thread can do next; empty: none.
@@ -304,7 +304,7 @@ std::optional<BatchStep> Batches::next_step(const Batch& batch, const OwnerLoad&
         const bool may_open = load.open < batches_at_once || batch.is_out_of_room;
         return may_open && is_runnable(batch) ? std::optional(BatchStep::open) : std::nullopt;
     }
-    const bool has_lines = !batch.is_drained && pace_of(batch) == Pace::full;
+    const bool has_lines = !batch.is_drained && stop_mode_of(batch) == StopMode::none;
     if (has_lines)
         return BatchStep::line;
     return batch.running == 0 ? std::optional(BatchStep::close) : std::nullopt;
@@ -350,22 +350,22 @@ void Batches::work(Share share) {
     changed_.notify_all();
 }
 
-/// Tells the running batches their pace. The mutex is held.
-void Batches::set_paces() {
+/// Tells the running batches whether to stop. The mutex is held.
+void Batches::stop_runners() {
     for (const auto& [id, batch] : batches_) {
         if (batch->runner == nullptr || batch->is_exclusive)
             continue;
-        batch->runner->set_pace(pace_of(*batch));
+        batch->runner->stop(stop_mode_of(*batch));
         batch->set_progress();
     }
 }
 
-/// The function of one more thread: tells running batches their pace, and idle threads what they do not
+/// The function of one more thread: tells running batches whether to stop, and idle threads what they do not
 /// notice. Ends batches that are out of room, because all other threads may wait for that room.
 void Batches::watch() {
     std::unique_lock lock(mutex_);
     while (!is_stopping()) {
-        set_paces();
+        stop_runners();
         if (const auto ending = next_ending()) {
             queue_.claim(*ending);
             lock.unlock();
@@ -379,7 +379,7 @@ void Batches::watch() {
     }
     changed_.notify_all();
     while (working_ > 1) { // until the lines in progress have ended
-        set_paces();
+        stop_runners();
         changed_.wait_for(lock, watch_interval);
     }
     --working_;
@@ -536,7 +536,7 @@ Status Batches::expire(Batch& batch) {
     rest.verdict = LineError{.code = "batch_expired",
                              .message = "this request could not be answered before the batch expired"};
     Runner runner(std::move(rest), *results, [](const HttpRequest&) { return HttpReply{}; });
-    const auto ending = runner.run([] { return Pace::full; });
+    const auto ending = runner.run([] { return StopMode::none; });
     const std::scoped_lock lock(mutex_);
     batch.results = std::move(results);
     if (ending || batch.is_out_of_room)
@@ -572,6 +572,16 @@ Status Batches::fail(Batch& batch, std::string_view code, const std::string& mes
     ETNA_CHECK(set_status(batch, "failed"));
     folders_.remove_work(batch);
     return {};
+}
+
+api::FindStoredFile finder_of(Files& files) {
+    return [&files](const storage::Owner& owner, const std::string& id) -> std::optional<api::StoredContent> {
+        auto found = files.find(owner, id);
+        if (!found)
+            return std::nullopt;
+        return api::StoredContent{
+            .name = std::move(found->name), .bytes = found->bytes, .path = files.path_of(id)};
+    };
 }
 
 } // namespace etna::server::batch

@@ -1,13 +1,14 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/api_error.hpp"
+#include "server/api/file_texts.hpp"
+#include "server/base/api_error.hpp"
+#include "server/base/json.hpp"
 #include "server/batch/batch.hpp"
 #include "server/batch/batch_folders.hpp"
 #include "server/batch/batch_queue.hpp"
 #include "server/batch/files.hpp"
 #include "server/batch/runner.hpp"
-#include "server/json.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +25,7 @@
 #include <vector>
 
 namespace etna::server {
-struct Service;
+struct AnswerServices;
 }
 
 namespace etna::server::batch {
@@ -65,7 +66,7 @@ public:
 
     /// Starts running batches; stops when the service drains. Borrows `service`, which must outlive this
     /// object. Call once.
-    void start(const Service& service, AnswerRequest answer);
+    void start(const AnswerServices& services, AnswerRequest answer);
 
     /// Blocks until all threads have ended after the service drains, at most for `limit`. Returns false if
     /// some still run.
@@ -75,7 +76,7 @@ public:
     [[nodiscard]] const Options& options() const { return options_; }
 
     /// Returns the new batch's object. Errors: 429 (too many unfinished ones, no room on the disk), 500.
-    ApiResult<Json> create(const NewBatch& made);
+    ApiResult<Json> create(const NewBatch& request);
     /// Empty if the owner has no such batch.
     std::optional<Json> find(const storage::Owner& owner, const std::string& id);
     /// Oldest first.
@@ -104,13 +105,13 @@ private:
     [[nodiscard]] std::optional<HttpRequest> head_for(const Batch& batch) const;
     [[nodiscard]] bool is_runnable(const Batch& batch) const;
     [[nodiscard]] bool has_expired(const Batch& batch) const;
-    [[nodiscard]] Pace pace_of(const Batch& batch) const;
+    [[nodiscard]] StopMode stop_mode_of(const Batch& batch) const;
     [[nodiscard]] std::optional<BatchStep> next_step(const Batch& batch, const OwnerLoad& load) const;
     [[nodiscard]] std::optional<BatchTask> next_task(Share share) const;
     [[nodiscard]] std::optional<BatchTask> next_ending() const;
     std::optional<BatchTask> take(Share share);
     void work(Share share);
-    void set_paces();
+    void stop_runners();
     void watch();
     void run(const BatchTask& task);
     Status open_batch(Batch& batch);
@@ -127,7 +128,7 @@ private:
     const Files::Clock clock_;
     const std::unique_ptr<Files> files_;
     BatchFolders folders_;
-    const Service* service_ = nullptr; ///< borrowed; null before start()
+    const AnswerServices* services_ = nullptr; ///< borrowed; null before start()
     AnswerRequest answer_;
     std::atomic<bool> is_ending_{false};
     std::mutex mutex_;
@@ -137,5 +138,8 @@ private:
     std::size_t working_ = 0; ///< number of threads that have not ended
     std::vector<std::thread> threads_;
 };
+
+/// Finds the files for the messages that name them. Borrows `files`.
+api::FindStoredFile finder_of(Files& files);
 
 } // namespace etna::server::batch

@@ -2,11 +2,12 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/base/log.hpp"
+#include "server/api/owner.hpp"
+#include "server/api/pagination.hpp"
+#include "server/api/persistence.hpp"
 #include "server/batch/batches.hpp"
 #include "server/batch/endpoints.hpp"
 #include "server/batch/multipart.hpp"
-#include "server/pagination.hpp"
-#include "server/persistence.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,11 +45,12 @@ ApiError invalid_part(std::string_view name, std::string_view problem) {
             .code = "invalid_value"};
 }
 
-ApiResult<StoredFile> file_of(Service& service, const HttpRequest& request, const Call& call) {
-    if (service.batches == nullptr)
+ApiResult<StoredFile> file_of(const Services& services, const HttpRequest& request,
+                              const RoutedRequest& routed) {
+    if (services.batches == nullptr)
         return no_files();
-    const std::string& id = call.path_values.front();
-    auto file = service.batches->files().find(owner_of(service.options.access, request), id);
+    const std::string& id = routed.path_values.front();
+    auto file = services.batches->files().find(owner_of(services.access, request), id);
     if (!file)
         return file_not_found(id);
     return std::move(*file);
@@ -129,41 +131,45 @@ void send_blocks(const FileReader& file, HttpWriter& writer) {
 
 } // namespace
 
-ApiResult<HttpReply> upload_file(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> upload_file(const Services& services, const HttpRequest& request,
+                                 const RoutedRequest& /*routed*/) {
+    if (services.batches == nullptr)
         return no_files();
     ETNA_TRY(const auto parts, parse_form(request.header("content-type"), request.body));
     ETNA_TRY(const Upload upload, read_upload(parts));
-    const auto stored = service.batches->files().add({.owner = owner_of(service.options.access, request),
-                                                      .name = *upload.file->file_name,
-                                                      .purpose = upload.purpose,
-                                                      .lifetime_s = upload.lifetime_s},
-                                                     upload.file->content);
+    const auto stored = services.batches->files().add({.owner = owner_of(services.access, request),
+                                                       .name = *upload.file->file_name,
+                                                       .purpose = upload.purpose,
+                                                       .lifetime_s = upload.lifetime_s},
+                                                      upload.file->content);
     if (!stored)
         return upload_failed(stored.error());
     return HttpReply{.body = dump_json(file_json(*stored)) + "\n"};
 }
 
-ApiResult<HttpReply> list_files(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    if (service.batches == nullptr)
+ApiResult<HttpReply> list_files(const Services& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    if (services.batches == nullptr)
         return no_files();
     const auto purpose = query_value(request, "purpose");
     Json items = Json::array();
-    for (const StoredFile& file : service.batches->files().list(owner_of(service.options.access, request))) {
+    for (const StoredFile& file : services.batches->files().list(owner_of(services.access, request))) {
         if (!purpose || file.purpose == *purpose)
             items.push_back(file_json(file));
     }
     return page_reply(request, std::move(items), storage::Order::descending);
 }
 
-ApiResult<HttpReply> show_file(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const StoredFile file, file_of(service, request, call));
+ApiResult<HttpReply> show_file(const Services& services, const HttpRequest& request,
+                               const RoutedRequest& routed) {
+    ETNA_TRY(const StoredFile file, file_of(services, request, routed));
     return HttpReply{.body = dump_json(file_json(file)) + "\n"};
 }
 
-ApiResult<HttpReply> send_file(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const StoredFile file, file_of(service, request, call));
-    Files& files = service.batches->files();
+ApiResult<HttpReply> send_file(const Services& services, const HttpRequest& request,
+                               const RoutedRequest& routed) {
+    ETNA_TRY(const StoredFile file, file_of(services, request, routed));
+    Files& files = services.batches->files();
     Files::Guard guard = files.read(file.owner, file.id);
     auto opened = FileReader::open(files.path_of(file.id));
     if (guard == nullptr || !opened)
@@ -176,9 +182,10 @@ ApiResult<HttpReply> send_file(Service& service, const HttpRequest& request, con
     return reply;
 }
 
-ApiResult<HttpReply> remove_file(Service& service, const HttpRequest& request, const Call& call) {
-    ETNA_TRY(const StoredFile file, file_of(service, request, call));
-    if (!service.batches->files().remove(file.owner, file.id))
+ApiResult<HttpReply> remove_file(const Services& services, const HttpRequest& request,
+                                 const RoutedRequest& routed) {
+    ETNA_TRY(const StoredFile file, file_of(services, request, routed));
+    if (!services.batches->files().remove(file.owner, file.id))
         return file_not_found(file.id);
     return HttpReply{.body = dump_json({{"id", file.id}, {"object", "file"}, {"deleted", true}}) + "\n"};
 }

@@ -1,8 +1,8 @@
 #include "server/batch/files.hpp"
 
 #include "core/base/log.hpp"
+#include "server/base/ids.hpp"
 #include "server/batch/durable_file.hpp"
-#include "server/ids.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -169,34 +169,34 @@ void Files::insert(const StoredFile& file, uint64_t description_bytes) {
     counts_.add(file.owner, 1);
 }
 
-Result<StoredFile> Files::add(const NewFile& made, std::string_view content) {
+Result<StoredFile> Files::add(const NewFile& request, std::string_view content) {
     const int64_t now_s = clock_();
     const StoredFile file = {.id = new_id("file-"),
-                             .owner = made.owner,
-                             .name = made.name,
-                             .purpose = made.purpose,
+                             .owner = request.owner,
+                             .name = request.name,
+                             .purpose = request.purpose,
                              .bytes = content.size(),
                              .created_s = now_s,
-                             .expires_s = now_s + made.lifetime_s};
+                             .expires_s = now_s + request.lifetime_s};
     const uint64_t bytes = content.size() + description_of(file).size();
     {
         std::unique_lock lock(mutex_);
         remove_expired();
-        const bool has_place = wait_for_room(lock, made.owner, bytes) &&
-                               (counts_.has_room(1) || (counts_.is_within_share(made.owner, 1) &&
-                                                        evict_file_for(counts_.beyond_share(made.owner))));
+        const bool has_place = wait_for_room(lock, request.owner, bytes) &&
+                               (counts_.has_room(1) || (counts_.is_within_share(request.owner, 1) &&
+                                                        evict_file_for(counts_.beyond_share(request.owner))));
         if (!has_place)
             return no_room();
-        bytes_.add(made.owner, bytes); // while it is written
-        counts_.add(made.owner, 1);
+        bytes_.add(request.owner, bytes); // while it is written
+        counts_.add(request.owner, 1);
     }
     Status status = write_durable_file(path_of(file.id), content);
     Result<uint64_t> description_bytes = uint64_t{0};
     if (status)
         description_bytes = describe(file);
     const std::scoped_lock lock(mutex_);
-    bytes_.remove(made.owner, bytes);
-    counts_.remove(made.owner, 1);
+    bytes_.remove(request.owner, bytes);
+    counts_.remove(request.owner, 1);
     if (!status || !description_bytes) {
         ::unlink(path_of(file.id).c_str());
         return status ? description_bytes.error() : status.error();

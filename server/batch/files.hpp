@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/json.hpp"
-#include "server/owner_shares.hpp"
+#include "server/base/json.hpp"
+#include "server/batch/owner_shares.hpp"
 #include "server/storage/store.hpp"
 
 #include <cstddef>
@@ -77,7 +77,7 @@ public:
 
     /// Stores a file. Waits some seconds while batches end to make room. Errors: busy (no room by the
     /// limits), io.
-    Result<StoredFile> add(const NewFile& made, std::string_view content);
+    Result<StoredFile> add(const NewFile& request, std::string_view content);
 
     /// Stores the existing file at `path` under `file.id`; `path` remains. Can be repeated. `charged_bytes`:
     /// those that charge() has counted for it. Errors: io.

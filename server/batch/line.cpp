@@ -1,6 +1,6 @@
 #include "server/batch/line.hpp"
 
-#include "server/ids.hpp"
+#include "server/base/ids.hpp"
 
 #include <algorithm>
 #include <array>

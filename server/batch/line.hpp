@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/base/json.hpp"
 #include "server/batch/input.hpp"
-#include "server/json.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/api_error.hpp"
+#include "server/base/api_error.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds pace_poll{100};
+constexpr milliseconds stop_poll{100};
 constexpr milliseconds first_pause{250}; ///< delay before the first retry; doubled for each further one
 constexpr milliseconds longest_pause{2'000};
 constexpr std::size_t bodies_bytes_max = 1024UL * 1024 * 1024; ///< memory of all running lines
@@ -39,7 +39,7 @@ Status Runner::open() {
     return {};
 }
 
-Result<Ending> Runner::run(const std::function<Pace()>& pace) {
+Result<Ending> Runner::run(const std::function<StopMode()>& stop_mode) {
     ETNA_CHECK(open());
     std::vector<std::thread> threads;
     working_ = std::clamp<uint32_t>(job_.lines_at_once, 1, lines_at_once_max);
@@ -55,9 +55,9 @@ Result<Ending> Runner::run(const std::function<Pace()>& pace) {
     if (threads.empty())
         return Error{ErrorKind::out_of_memory, "the system has no free thread"};
     std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, pace_poll, [&] { return working_ == 0; })) {
+    while (!ended_.wait_for(lock, stop_poll, [&] { return working_ == 0; })) {
         lock.unlock();
-        set_pace(pace());
+        stop(stop_mode());
         lock.lock();
     }
     lock.unlock();
@@ -66,16 +66,16 @@ Result<Ending> Runner::run(const std::function<Pace()>& pace) {
     return close();
 }
 
-void Runner::set_pace(Pace pace) {
-    Pace before = pace_;
-    while (pace > before && !pace_.compare_exchange_weak(before, pace)) {
+void Runner::stop(StopMode mode) {
+    StopMode before = stop_mode_;
+    while (mode > before && !stop_mode_.compare_exchange_weak(before, mode)) {
     }
 }
 
 Result<Ending> Runner::close() {
     if (failure_)
         return *failure_;
-    if (is_at_end_ && pace_ == Pace::full)
+    if (is_at_end_ && stop_mode_ == StopMode::none)
         ETNA_CHECK(record_held_failures());
     is_incomplete_ = is_incomplete_ || !held_failures_.empty();
     ETNA_CHECK(log_->sync());
@@ -116,7 +116,7 @@ void Runner::work() {
 /// Returns the next line of the shard without a record; empty at the end of the input.
 Result<std::optional<Runner::Pending>> Runner::take() {
     const std::scoped_lock lock(reader_mutex_);
-    while (pace_ == Pace::full) {
+    while (stop_mode_ == StopMode::none) {
         ETNA_TRY(auto line, reader_->next());
         if (!line) {
             is_at_end_ = true;
@@ -202,15 +202,16 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
     for (milliseconds time = first_pause;; time = std::min(2 * time, longest_pause)) {
         HttpReply reply = ask_once(line);
         // When a run is abandoned, truncated answers look complete.
-        if (pace_ == Pace::abandon || reply.status == client_closed_status)
+        if (stop_mode_ == StopMode::abandon || reply.status == client_closed_status)
             return std::nullopt;
         // A server that is shutting down refuses requests.
-        if (pace_ != Pace::full && (reply.status >= first_server_error || reply.status == queue_is_full))
+        if (stop_mode_ != StopMode::none &&
+            (reply.status >= first_server_error || reply.status == queue_is_full))
             return std::nullopt;
         const bool has_failed = reply.status >= first_server_error;
         if (has_failed || reply.status == queue_is_full)
-            pause(time); // longer than `pace` takes to report the shutdown
-        if (has_failed && pace_ != Pace::full)
+            pause(time); // longer than `stop_mode` takes to report the shutdown
+        if (has_failed && stop_mode_ != StopMode::none)
             return std::nullopt;
         if (reply.status != queue_is_full && (!has_failed || failures++ >= job_.retries)) {
             prompt_tokens_ += reply.log.prompt_tokens.value_or(0);
@@ -220,7 +221,7 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
                               .request_id = id == reply.headers.end() ? std::string() : id->second,
                               .body = std::move(reply.body)};
         }
-        if (pace_ != Pace::full)
+        if (stop_mode_ != StopMode::none)
             return std::nullopt;
     }
 }
@@ -230,7 +231,7 @@ HttpReply Runner::ask_once(const LineRequest& line) {
     request.method = "POST";
     request.path = line.url;
     request.body = line.body;
-    request.is_client_gone = [this] { return pace_ == Pace::abandon; };
+    request.is_client_gone = [this] { return stop_mode_ == StopMode::abandon; };
     auto memory = std::make_shared<MemoryReservation>(memory_);
     if (!memory->grow_by(line.body.size()))
         return {.status = queue_is_full};
@@ -247,8 +248,8 @@ HttpReply Runner::ask_once(const LineRequest& line) {
 
 /// Sleeps; wakes early if the run ends.
 void Runner::pause(milliseconds time) {
-    for (; time > milliseconds(0) && pace_ == Pace::full; time -= pace_poll)
-        std::this_thread::sleep_for(std::min(time, pace_poll));
+    for (; time > milliseconds(0) && stop_mode_ == StopMode::none; time -= stop_poll)
+        std::this_thread::sleep_for(std::min(time, stop_poll));
 }
 
 /// Ends the run with an error.
@@ -256,7 +257,7 @@ void Runner::stop(const Error& error) {
     const std::scoped_lock lock(mutex_);
     if (!failure_)
         failure_ = error;
-    pace_ = Pace::abandon;
+    stop_mode_ = StopMode::abandon;
 }
 
 } // namespace etna::server::batch

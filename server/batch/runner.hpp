@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/api/reply.hpp"
+#include "server/base/memory_budget.hpp"
 #include "server/batch/input.hpp"
 #include "server/batch/line.hpp"
 #include "server/batch/result_log.hpp"
 #include "server/batch/shard.hpp"
-#include "server/http/http.hpp"
-#include "server/http/memory_budget.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -49,9 +49,9 @@ struct Job {
     std::optional<LineError> verdict = {}; ///< an error to record for every line; empty: lines are answered
 };
 
-/// Whether a runner may continue.
-enum class Pace : uint8_t {
-    full,
+/// How a run ends before its lines do.
+enum class StopMode : uint8_t {
+    none,    ///< it does not
     finish,  ///< running lines finish; no new ones start
     abandon, ///< running lines are cancelled and left to the next run
 };
@@ -76,10 +76,10 @@ public:
     /// Borrows `log`. `answer` is called on many threads.
     Runner(Job job, ResultLog& log, AnswerRequest answer);
 
-    /// Runs until every line has a record or `pace` stops the run; polls `pace` ten times a second on this
+    /// Runs until every line has a record or `stop_mode` stops the run; polls it ten times a second on this
     /// thread. Blocks. Errors: io (the input cannot be read, or an output cannot be written), those of the
     /// log's quota; records already written remain.
-    Result<Ending> run(const std::function<Pace()>& pace);
+    Result<Ending> run(const std::function<StopMode()>& stop_mode);
 
     /// Opens the input. Errors: io.
     Status open();
@@ -88,8 +88,8 @@ public:
     bool answer_line();
     /// Ends the run. Precondition: no answer_line() is in progress. Errors: as run().
     Result<Ending> close();
-    /// Slows the run; it never becomes faster again. Thread-safe.
-    void set_pace(Pace pace);
+    /// Stops the run, for good. Thread-safe.
+    void stop(StopMode mode);
 
     /// Thread-safe.
     [[nodiscard]] Progress progress() const;
@@ -117,7 +117,7 @@ private:
     ResultLog* log_; ///< borrowed
     const AnswerRequest answer_;
     std::shared_ptr<MemoryBudget> memory_;
-    std::atomic<Pace> pace_{Pace::full};
+    std::atomic<StopMode> stop_mode_{StopMode::none};
     std::atomic<bool> is_incomplete_{false}; ///< a line was started but got no record
     std::atomic<uint64_t> results_{0}, errors_{0}, prompt_tokens_{0}, completion_tokens_{0};
 

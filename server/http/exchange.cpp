@@ -69,22 +69,22 @@ std::string_view reason_phrase(int status) {
     return found == phrases.end() ? "Unknown" : found->second;
 }
 
-std::string response_head(const HttpReply& reply, const ResponseFraming& framing) {
-    std::string head = fmt::format("HTTP/1.1 {} {}\r\n", reply.status, reason_phrase(reply.status));
+std::string response_head(const HttpResponse& response, const ResponseFraming& framing) {
+    std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_phrase(response.status));
     const auto add = [&](std::string_view name, std::string_view value) {
         if (!ends_line(name) && !ends_line(value))
             head += fmt::format("{}: {}\r\n", name, value);
     };
-    for (const auto& [name, value] : reply.headers)
+    for (const auto& [name, value] : response.headers)
         add(name, value);
-    if (reply.stream || !reply.body.empty())
-        add("Content-Type", reply.content_type);
-    if (!reply.stream && reply.status != no_content && reply.status != not_modified)
-        add("Content-Length", std::to_string(reply.body.size()));
-    if (reply.stream && !framing.is_http_1_0)
+    if (response.stream || !response.body.empty())
+        add("Content-Type", response.content_type);
+    if (!response.stream && response.status != no_content && response.status != not_modified)
+        add("Content-Length", std::to_string(response.body.size()));
+    if (response.stream && !framing.is_http_1_0)
         add("Transfer-Encoding", "chunked");
     // It is the default in HTTP/1.1, but event stream clients check for it.
-    const bool is_event_stream = reply.content_type.starts_with("text/event-stream");
+    const bool is_event_stream = response.content_type.starts_with("text/event-stream");
     if (framing.closes) {
         add("Connection", "close");
     } else {
@@ -128,33 +128,34 @@ Exchange::Exchange(Socket socket, ReceivedRequest request, const Options& option
 
 bool Exchange::run(const std::function<bool()>& is_last) {
     try {
-        const HttpReply reply = answer();
-        closes_ = closes_ || is_last() || (is_http_1_0_ && reply.stream); // its body ends with the connection
-        return send(reply) && !closes_;
+        const HttpResponse response = answer();
+        closes_ =
+            closes_ || is_last() || (is_http_1_0_ && response.stream); // its body ends with the connection
+        return send(response) && !closes_;
     } catch (const std::exception&) { // memory ran out for the response
         return false;
     }
 }
 
-HttpReply Exchange::answer() {
+HttpResponse Exchange::answer() {
     try {
-        HttpReply reply = handlers_->answer(request_);
-        if (!reply.stream) {
-            if (!request_.reserve_memory(reply.body.size()))
+        HttpResponse response = handlers_->answer(request_);
+        if (!response.stream) {
+            if (!request_.reserve_memory(response.body.size()))
                 throw std::bad_alloc();
             memory_ = request_.memory;
             request_ = {};
             if (memory_ != nullptr)
-                memory_->shrink_to(reply.body.size());
+                memory_->shrink_to(response.body.size());
         }
         request_ = {}; // a stream has its own copies
-        return reply;
+        return response;
     } catch (...) {
         return refuse(refusal_of(std::current_exception()));
     }
 }
 
-HttpReply Exchange::refuse(const Refusal& refusal) {
+HttpResponse Exchange::refuse(const Refusal& refusal) {
     closes_ = true;
     Refusal complete = refusal;
     complete.request = summary_;
@@ -162,28 +163,28 @@ HttpReply Exchange::refuse(const Refusal& refusal) {
 }
 
 /// Returns whether all of the response was sent.
-bool Exchange::send(const HttpReply& reply) {
+bool Exchange::send(const HttpResponse& response) {
     std::string head = response_head(
-        reply, {.is_http_1_0 = is_http_1_0_,
-                .closes = closes_,
-                .idle_timeout = std::chrono::duration_cast<std::chrono::seconds>(options_.idle_timeout)});
+        response, {.is_http_1_0 = is_http_1_0_,
+                   .closes = closes_,
+                   .idle_timeout = std::chrono::duration_cast<std::chrono::seconds>(options_.idle_timeout)});
     if (is_head_)
         return write(head);
-    if (reply.stream)
-        return send_stream(reply, head);
-    if (reply.body.size() > small_body_bytes)
-        return write(head) && write(reply.body);
-    head += reply.body; // in one packet
+    if (response.stream)
+        return send_stream(response, head);
+    if (response.body.size() > small_body_bytes)
+        return write(head) && write(response.body);
+    head += response.body; // in one packet
     return write(head);
 }
 
 /// A stream that fails leaves its body without an end, so that the client sees that it is cut off.
-bool Exchange::send_stream(const HttpReply& reply, const std::string& head) {
+bool Exchange::send_stream(const HttpResponse& response, const std::string& head) {
     if (!write(head))
         return false;
     Writer writer(*this);
     try {
-        reply.stream(writer);
+        response.stream(writer);
     } catch (const std::exception&) {
         return false;
     }

@@ -21,7 +21,7 @@ struct ResponseFraming {
     bool closes = false;      ///< the connection closes after the response
     std::chrono::seconds idle_timeout{0};
 };
-std::string response_head(const HttpReply& reply, const ResponseFraming& framing);
+std::string response_head(const HttpResponse& response, const ResponseFraming& framing);
 
 /// "Bad Request" for 400; "Unknown" for a status that no RFC names.
 std::string_view reason_phrase(int status);
@@ -35,9 +35,9 @@ public:
     };
 
     struct Handlers {
-        std::function<HttpReply(const HttpRequest& request)> answer;
+        std::function<HttpResponse(const HttpRequest& request)> answer;
         /// The response if `answer` fails.
-        std::function<HttpReply(const Refusal& refusal)> refuse;
+        std::function<HttpResponse(const Refusal& refusal)> refuse;
     };
 
     /// A connection that stays open after a response.
@@ -65,10 +65,10 @@ public:
 private:
     class Writer;
 
-    HttpReply answer();
-    HttpReply refuse(const Refusal& refusal);
-    bool send(const HttpReply& reply);
-    bool send_stream(const HttpReply& reply, const std::string& head);
+    HttpResponse answer();
+    HttpResponse refuse(const Refusal& refusal);
+    bool send(const HttpResponse& response);
+    bool send_stream(const HttpResponse& response, const std::string& head);
     bool write(std::string_view bytes);
     bool is_client_gone();
     [[nodiscard]] PeerState peer() const { return is_broken_ ? PeerState::gone : socket_.peer(); }

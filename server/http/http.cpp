@@ -4,15 +4,6 @@
 
 namespace etna::server {
 
-std::string to_lower(std::string_view text) {
-    std::string lower(text);
-    for (char& letter : lower) {
-        if (letter >= 'A' && letter <= 'Z')
-            letter = static_cast<char>(letter - 'A' + 'a');
-    }
-    return lower;
-}
-
 std::string header_value(std::string_view text) {
     constexpr std::size_t length_max = 1024;
     std::string value(text.substr(0, length_max));

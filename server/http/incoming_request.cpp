@@ -1,6 +1,6 @@
 #include "server/http/incoming_request.hpp"
 
-#include "server/api_error.hpp"
+#include "server/base/api_error.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http/memory_budget.hpp"
+#include "server/base/memory_budget.hpp"
 #include "server/http/request_head.hpp"
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 #include "server/http/listener.hpp"
 
+#include "server/base/memory_budget.hpp"
 #include "server/http/acceptor.hpp"
 #include "server/http/connection_poller.hpp"
 #include "server/http/exchange.hpp"
-#include "server/http/memory_budget.hpp"
 #include "server/http/socket.hpp"
 #include "server/http/tls.hpp"
 #include "server/http/workers.hpp"
@@ -167,9 +167,9 @@ private:
 
     /// Sends a response without a worker thread, on a closing connection.
     void send_refusal(Socket& socket, const Refusal& refusal) const {
-        HttpReply reply = handlers_.refuse(refusal);
-        reply.status = refusal.status;
-        socket.try_write(response_head(reply, {.closes = true}) + reply.body);
+        HttpResponse response = handlers_.refuse(refusal);
+        response.status = refusal.status;
+        socket.try_write(response_head(response, {.closes = true}) + response.body);
     }
 
     void refuse_connection(Socket socket, Refusal refusal) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/base/memory_budget.hpp"
 #include "server/http/http.hpp"
-#include "server/http/memory_budget.hpp"
 #include "server/http/request_head.hpp"
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace etna::server {
 
 /// The bind address, TLS files and the limits that apply before a handler sees a request; the limits for a
-/// single header and the target are in server/request_head.
+/// single header and the target are in server/http/request_head.
 struct ConnectionOptions {
     std::string host = "127.0.0.1";
     int port = 0;                          ///< 0: any free port
@@ -58,9 +58,9 @@ struct ConnectionHandlers {
     };
     /// Identifies the client of a request, for a fair share of the handlers. Must not block.
     std::function<uint64_t(const HttpRequest& request)> client_of = [](const HttpRequest&) { return 0; };
-    std::function<HttpReply(const HttpRequest& request)> answer;
+    std::function<HttpResponse(const HttpRequest& request)> answer;
     /// The response to a request that is malformed or over a limit, given the part that was parsed.
-    std::function<HttpReply(const Refusal& refusal)> refuse;
+    std::function<HttpResponse(const Refusal& refusal)> refuse;
 };
 
 /// Accepts connections and serves HTTP/1.1 on them, with or without TLS. An idle connection, or one in the

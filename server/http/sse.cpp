@@ -57,11 +57,6 @@ std::string error(const std::vector<std::string>& comments, std::string_view jso
     return write({.data = std::string(json), .event = "error", .comments = {problem}});
 }
 
-HttpReply reply() {
-    return {.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}},
-            .content_type = std::string(content_type)};
-}
-
 } // namespace sse
 
 bool EventStream::send(std::string_view frames) {

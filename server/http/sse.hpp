@@ -40,9 +40,6 @@ constexpr std::string_view done = "data: [DONE]\n\n";
 /// The content type of a stream.
 constexpr std::string_view content_type = "text/event-stream; charset=utf-8";
 
-/// A streamed reply without its stream.
-HttpReply reply();
-
 } // namespace sse
 
 /// A server-sent event stream to one client, with keep-alive frames and disconnect detection. Not

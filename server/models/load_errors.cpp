@@ -1,6 +1,6 @@
 #include "server/models/load_errors.hpp"
 
-#include "server/api_error.hpp"
+#include "server/base/api_error.hpp"
 
 #include <cstddef>
 #include <string>

@@ -4,7 +4,7 @@
 #include "core/base/near_names.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
-#include "server/http/http.hpp"
+#include "server/base/lower_case.hpp"
 
 #include <algorithm>
 #include <array>

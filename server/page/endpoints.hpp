@@ -1,6 +1,7 @@
 #pragma once
 
-#include "server/router.hpp"
+#include "server/api/route.hpp"
+#include "server/page/services.hpp"
 
 #include <vector>
 
@@ -12,9 +13,9 @@ namespace etna::server::page {
 bool is_from_browser(const HttpRequest& request);
 
 /// GET /: the page's document.
-ApiResult<HttpReply> show_document(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> show_document(const HttpRequest& request);
 
 /// The other routes of the page. Those of files need no key.
-std::vector<Route> routes();
+std::vector<RouteOf<const Services>> routes();
 
 } // namespace etna::server::page

@@ -110,9 +110,10 @@ ApiResult<HttpReply> named_file(const HttpRequest& request, std::string_view nam
 }
 
 /// GET /page/{version}/{file}.
-ApiResult<HttpReply> show_versioned_file(Service& /*service*/, const HttpRequest& request, const Call& call) {
-    const std::string& version = call.path_values[0];
-    const std::string& name = call.path_values[1];
+ApiResult<HttpReply> show_versioned_file(const Services& /*services*/, const HttpRequest& request,
+                                         const RoutedRequest& routed) {
+    const std::string& version = routed.path_values[0];
+    const std::string& name = routed.path_values[1];
     const bool has_own_address = name == "index.html" || name == "worker.js"; // with headers of their own
     if (version == page_hash())
         return named_file(request, has_own_address ? "" : name, Caching::immutable);
@@ -122,14 +123,16 @@ ApiResult<HttpReply> show_versioned_file(Service& /*service*/, const HttpRequest
 }
 
 /// GET /page/worker.js: at a stable address, because a browser asks there for a new version.
-ApiResult<HttpReply> show_worker(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> show_worker(const Services& /*services*/, const HttpRequest& request,
+                                 const RoutedRequest& /*routed*/) {
     ETNA_TRY(HttpReply reply, named_file(request, "worker.js", Caching::revalidated));
     reply.headers["service-worker-allowed"] = "/";
     return reply;
 }
 
 /// GET /manifest.webmanifest and /icon.svg.
-ApiResult<HttpReply> show_root_file(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> show_root_file(const Services& /*services*/, const HttpRequest& request,
+                                    const RoutedRequest& /*routed*/) {
     return named_file(request, std::string_view(request.path).substr(request.path.rfind('/') + 1),
                       Caching::revalidated);
 }
@@ -141,14 +144,14 @@ bool is_from_browser(const HttpRequest& request) {
            !request.header("sec-fetch-mode").empty();
 }
 
-ApiResult<HttpReply> show_document(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> show_document(const HttpRequest& request) {
     ETNA_TRY(HttpReply reply, named_file(request, "index.html", Caching::revalidated));
     reply.headers["content-security-policy"] = policy;
     reply.headers["cross-origin-opener-policy"] = "same-origin";
     return reply;
 }
 
-std::vector<Route> routes() {
+std::vector<RouteOf<const Services>> routes() {
     constexpr RouteAccess large = RouteAccess::open_large;
     return {
         {"GET", "/page/state", "models, devices, clients and requests, for the web page", show_state},

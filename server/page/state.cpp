@@ -1,6 +1,7 @@
 #include "server/page/state.hpp"
 
-#include "server/json.hpp"
+#include "server/api/persistence.hpp"
+#include "server/base/json.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -46,8 +47,8 @@ struct Reader {
     [[nodiscard]] bool may_read(uint64_t other) const { return is_trusted || other == client; }
 };
 
-Reader reader_of(const Service& service, const HttpRequest& request) {
-    const AccessRules& access = service.options.access;
+Reader reader_of(const Services& services, const HttpRequest& request) {
+    const AccessRules& access = services.answers.options.access;
     const bool is_operator = server::is_operator(access, request);
     return {.client = client_of(access, request),
             .is_operator = is_operator,
@@ -128,11 +129,11 @@ Json device_json(const runtime::DeviceReport& device, const std::vector<ModelLis
             {"other_bytes", or_null(use.other_bytes())}};
 }
 
-Json devices_json(Service& service, const std::vector<ModelListing>& models) {
+Json devices_json(const Services& services, const std::vector<ModelListing>& models) {
     Json devices = Json::array();
     const bool is_open = std::ranges::any_of(models, &ModelListing::is_loaded);
     for (const runtime::DeviceReport& device :
-         service.devices.read(service.options.device_reporter, is_open, DeviceList::Clock::now()))
+         services.devices.read(services.answers.options.device_reporter, is_open, DeviceList::Clock::now()))
         devices.push_back(device_json(device, models));
     return devices;
 }
@@ -180,14 +181,14 @@ void add_load(const ModelListing& model, Json& json) {
     json["pages_cached"] = model.load->pages_cached;
 }
 
-Json load_progress(const Service& service, const ModelListing& model) {
-    const auto& fractions = service.options.load_fractions;
+Json load_progress(const Services& services, const ModelListing& model) {
+    const auto& fractions = services.answers.options.load_fractions;
     if (!model.is_loading || fractions == nullptr)
         return nullptr;
     return or_null(fractions->find(model.source.name));
 }
 
-Json model_json(const Service& service, const ModelListing& model) {
+Json model_json(const Services& services, const ModelListing& model) {
     Json json = {
         {"name", model.name},
         {"aliases", model.aliases},
@@ -195,15 +196,15 @@ Json model_json(const Service& service, const ModelListing& model) {
         {"problem", or_null(model.problem)},
         {"file_bytes", number_or_null(std::max(model.file_bytes, model.facts.description.tensor_bytes))},
         {"is_pinned", model.is_pinned},
-        {"load_progress", load_progress(service, model)}};
+        {"load_progress", load_progress(services, model)}};
     add_facts(model, json);
     add_load(model, json);
     return json;
 }
 
-Json clients_json(const Service& service, const Reader& reader) {
+Json clients_json(const Services& services, const Reader& reader) {
     Json clients = Json::array();
-    for (const ClientActivity::Client& client : service.activity.clients()) {
+    for (const ClientActivity::Client& client : services.answers.activity.clients()) {
         clients.push_back({{"client", reader.may_see(client.id) ? text_or_null(client.label) : Json()},
                            {"running", client.running},
                            {"waiting", client.waiting}});
@@ -211,17 +212,17 @@ Json clients_json(const Service& service, const Reader& reader) {
     return clients;
 }
 
-Json throughput_json(Service& service) {
+Json throughput_json(const Services& services) {
     const auto now = Throughput::Clock::now();
-    service.throughput.record(now, service.models.engine_readings());
+    services.throughput.record(now, services.answers.models.engine_readings());
     Json prompt = Json::array();
     Json generated = Json::array();
-    for (const Throughput::Tokens& tokens : service.throughput.history(now)) {
+    for (const Throughput::Tokens& tokens : services.throughput.history(now)) {
         prompt.push_back(tokens.prompt);
         generated.push_back(tokens.generated);
     }
     return {{"step_s", Throughput::step.count()},
-            {"last_step_s", service.throughput.step_time(now).count()},
+            {"last_step_s", services.throughput.step_time(now).count()},
             {"prompt_tokens", std::move(prompt)},
             {"generated_tokens", std::move(generated)}};
 }
@@ -250,9 +251,9 @@ Json request_json(const JournalEntry& entry) {
             {"elapsed_ms", entry.elapsed_ms}};
 }
 
-Json requests_json(const Service& service, const Reader& reader) {
+Json requests_json(const Services& services, const Reader& reader) {
     Json requests = Json::array();
-    for (const auto& entry : service.journal.entries()) {
+    for (const auto& entry : services.journal.entries()) {
         if (reader.may_see(entry->answer.journal->client))
             requests.push_back(request_json(*entry));
     }
@@ -266,33 +267,36 @@ HttpReply uncached(const Json& json) {
 
 } // namespace
 
-ApiResult<HttpReply> show_state(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    const Reader reader = reader_of(service, request);
-    const std::vector<ModelListing> listed = service.models.list_all();
+ApiResult<HttpReply> show_state(const Services& services, const HttpRequest& request,
+                                const RoutedRequest& /*routed*/) {
+    const Reader reader = reader_of(services, request);
+    const std::vector<ModelListing> listed = services.answers.models.list_all();
     Json models = Json::array();
     for (const ModelListing& model : listed)
-        models.push_back(model_json(service, model));
-    HttpReply reply = uncached({{"version", ETNA_VERSION},
-                                {"time_ms", unix_ms(std::chrono::system_clock::now())},
-                                {"started_ms", unix_ms(service.started)},
-                                {"is_operator", reader.is_operator},
-                                {"can_pull", reader.is_operator && service.options.store.has_value()},
-                                {"inspects", service.options.keeps_prompts},
-                                {"stores_responses", service.persistence->stored_kinds().responses},
-                                {"is_keyed", !service.options.access.api_keys.empty()},
-                                {"devices", devices_json(service, listed)},
-                                {"models", std::move(models)},
-                                {"clients", clients_json(service, reader)},
-                                {"throughput", throughput_json(service)},
-                                {"requests", requests_json(service, reader)}});
+        models.push_back(model_json(services, model));
+    HttpReply reply =
+        uncached({{"version", ETNA_VERSION},
+                  {"time_ms", unix_ms(std::chrono::system_clock::now())},
+                  {"started_ms", unix_ms(services.started)},
+                  {"is_operator", reader.is_operator},
+                  {"can_pull", reader.is_operator && services.answers.options.store.has_value()},
+                  {"inspects", services.answers.options.keeps_prompts},
+                  {"stores_responses", services.answers.persistence->stored_kinds().responses},
+                  {"is_keyed", !services.answers.options.access.api_keys.empty()},
+                  {"devices", devices_json(services, listed)},
+                  {"models", std::move(models)},
+                  {"clients", clients_json(services, reader)},
+                  {"throughput", throughput_json(services)},
+                  {"requests", requests_json(services, reader)}});
     reply.is_logged = false;
     return reply;
 }
 
-ApiResult<HttpReply> show_request(Service& service, const HttpRequest& request, const Call& call) {
-    const std::string& id = call.path_values.front();
-    const Reader reader = reader_of(service, request);
-    const auto entries = service.journal.entries();
+ApiResult<HttpReply> show_request(const Services& services, const HttpRequest& request,
+                                  const RoutedRequest& routed) {
+    const std::string& id = routed.path_values.front();
+    const Reader reader = reader_of(services, request);
+    const auto entries = services.journal.entries();
     const auto found = std::ranges::find_if(entries, [&](const auto& entry) {
         return entry->id == id && reader.may_see(entry->answer.journal->client);
     });

@@ -114,7 +114,7 @@ class Store {
 public:
     /// Creates the file (0600) and its folder (0700) if missing. A file that is not a store, or is damaged,
     /// is moved to FILE.damaged-1, -2, ... with an entry in `warnings`; a read-only one is opened for
-    /// store, with a warning. Errors: io (the folder cannot be created; another process holds the file),
+    /// reading, with a warning. Errors: io (the folder cannot be created; another process holds the file),
     /// busy (another process holds it and has announced its end), unsupported (created by a newer version of
     /// etna).
     static Result<Store> open(StoreOptions options, std::vector<std::string>& warnings);

@@ -90,6 +90,7 @@ public:
         REQUIRE(opened.has_value());
         batches_ = std::move(*opened);
         service_->service().batches = batches_.get();
+        service_->service().find_stored_file = server::batch::finder_of(batches_->files());
     }
 
     /// Before start().

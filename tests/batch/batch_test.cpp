@@ -75,8 +75,8 @@ HttpReply echo(const HttpRequest& request) {
     return {.headers = {{"x-request-id", "req"}}, .body = request.body + "\n"};
 }
 
-Pace at_full() {
-    return Pace::full;
+StopMode never() {
+    return StopMode::none;
 }
 
 std::string code_of(const InputLine& line) {
@@ -250,7 +250,7 @@ TEST_CASE("a runner answers every line once and bad lines fail individually with
     {
         const auto log = open_log(folder);
         Runner runner({.input = input, .line_bytes_max = 1000, .lines_at_once = 3}, *log, echo);
-        CHECK(runner.run(at_full).value() == Ending::complete);
+        CHECK(runner.run(never).value() == Ending::complete);
         CHECK(runner.progress().results == 2);
         CHECK(runner.progress().errors == 4);
     }
@@ -273,7 +273,7 @@ TEST_CASE("a runner answers every line once and bad lines fail individually with
     const auto log = open_log(folder);
     Runner again({.input = input, .line_bytes_max = 1000}, *log,
                  [](const HttpRequest&) -> HttpReply { throw std::runtime_error("answered again"); });
-    CHECK(again.run(at_full).value() == Ending::complete);
+    CHECK(again.run(never).value() == Ending::complete);
     CHECK(folder.read("results-0-of-1.jsonl") + folder.read("errors-0-of-1.jsonl") == before);
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("a line is retried after a server error but not after a client error")
                                        line_of("wrong", R"({"k": 3})"));
     const auto log = open_log(folder);
     Runner runner({.input = input, .lines_at_once = 1, .retries = 1}, *log, answer);
-    CHECK(runner.run(at_full).value() == Ending::complete);
+    CHECK(runner.run(never).value() == Ending::complete);
     CHECK(calls[R"({"k":1})"] == 4);
     CHECK(calls[R"({"k":2})"] == 2);
     CHECK(calls[R"({"k":3})"] == 1);
@@ -315,7 +315,7 @@ TEST_CASE("a server that fails all lines ends the run without recording them as 
     const auto log = open_log(folder);
     Runner runner({.input = folder.write("in.jsonl", text), .lines_at_once = 2, .retries = 0}, *log,
                   [](const HttpRequest&) { return HttpReply{.status = 503}; });
-    const auto ending = runner.run(at_full);
+    const auto ending = runner.run(never);
     REQUIRE(!ending.has_value());
     CHECK(ending.error().message.find("in a row") != std::string::npos);
     CHECK(log->records(Output::errors) == 0);
@@ -333,7 +333,7 @@ TEST_CASE("server failures are recorded once another line succeeds or at the end
                       [&](const HttpRequest& request) {
                           return call++ < failing ? HttpReply{.status = 503} : echo(request);
                       });
-        CHECK(runner.run(at_full).value() == Ending::complete);
+        CHECK(runner.run(never).value() == Ending::complete);
         CHECK(log->records(Output::errors) == static_cast<uint64_t>(failing));
         CHECK(log->records(Output::results) == static_cast<uint64_t>(16 - failing));
         CHECK(runner.progress().errors == static_cast<uint64_t>(failing));
@@ -350,7 +350,8 @@ TEST_CASE("an answer truncated by a stop is not recorded") {
                       (void)test::eventually([&] { return request.is_client_gone(); });
                       return echo(request); // as an endpoint does: a partial answer with status 200
                   });
-    CHECK(runner.run([&] { return is_asked ? Pace::abandon : Pace::full; }).value() == Ending::incomplete);
+    CHECK(runner.run([&] { return is_asked ? StopMode::abandon : StopMode::none; }).value() ==
+          Ending::incomplete);
     CHECK(log->records(Output::results) + log->records(Output::errors) == 0);
 }
 
@@ -383,16 +384,17 @@ TEST_CASE("a stopped run starts no line and abandons those that do not finish") 
         });
         int polls = 0;
         CHECK(
-            runner.run([&] { return ++polls > 2   ? Pace::abandon
-                                    : ++polls > 1 ? Pace::finish
-                                                  : Pace::full; })
+            runner
+                .run([&] {
+                    return ++polls > 2 ? StopMode::abandon : ++polls > 1 ? StopMode::finish : StopMode::none;
+                })
                 .value() == Ending::incomplete);
         CHECK(log->records(Output::results) == 4);
         CHECK(log->records(Output::errors) == 0);
     }
     const auto log = open_log(folder);
     Runner runner({.input = input, .lines_at_once = 4}, *log, echo);
-    CHECK(runner.run(at_full).value() == Ending::complete);
+    CHECK(runner.run(never).value() == Ending::complete);
     std::set<std::string> ids;
     for (const Json& record : folder.records("results-0-of-1.jsonl"))
         CHECK(ids.insert(record["custom_id"]).second);
@@ -412,7 +414,7 @@ TEST_CASE("shards are merged in input order and missing lines are named") {
         REQUIRE(check_input(folder.path, shard, input, *summary));
         const auto log = open_log(folder, nullptr, shard);
         Runner runner({.input = input, .shard = shard, .lines_at_once = 4}, *log, echo);
-        REQUIRE(runner.run(at_full).value() == Ending::complete);
+        REQUIRE(runner.run(never).value() == Ending::complete);
         const auto report = merge(folder.path, {});
         REQUIRE(report.has_value());
         if (index == 1) {
@@ -471,7 +473,7 @@ TEST_CASE("the server's endpoints answer the lines of a batch without a socket")
     const auto log = open_log(folder);
     Runner runner({.input = input, .lines_at_once = 4}, *log,
                   [&](const HttpRequest& request) { return service.router().answer(request); });
-    CHECK(runner.run(at_full).value() == Ending::complete);
+    CHECK(runner.run(never).value() == Ending::complete);
     CHECK(runner.progress().completion_tokens > 0);
     std::map<std::string, Json> results;
     for (const Json& record : folder.records("results-0-of-1.jsonl"))

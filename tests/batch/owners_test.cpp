@@ -1,6 +1,6 @@
 // Files and batches of several keys: what one keeps or runs, others do not lose by it.
 
-#include "server/owner_shares.hpp"
+#include "server/batch/owner_shares.hpp"
 #include "tests/batch/batch_server.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/support/eventually.hpp"
@@ -52,7 +52,7 @@ private:
 } // namespace
 
 TEST_CASE("an owner within its share has room, and loses nothing to one beyond it") {
-    server::OwnerShares shares(100);
+    server::batch::OwnerShares shares(100);
     shares.add("a", 100);
     CHECK(!shares.has_room(1));
     CHECK(shares.is_within_share("b", 50));
@@ -67,8 +67,8 @@ TEST_CASE("an owner within its share has room, and loses nothing to one beyond i
     CHECK(shares.beyond_share("c") == std::vector<server::storage::Owner>{"b"});
     CHECK(shares.has_room(11));
     CHECK(!shares.has_room(12));
-    CHECK(!server::OwnerShares(0).is_within_share("a", 1));
-    CHECK(server::OwnerShares(1).is_within_share("a", 1));
+    CHECK(!server::batch::OwnerShares(0).is_within_share("a", 1));
+    CHECK(server::batch::OwnerShares(1).is_within_share("a", 1));
 }
 
 TEST_CASE("finished batches of one key do not remove those of another") {

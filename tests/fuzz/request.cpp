@@ -2,15 +2,16 @@
 // from bytes to the generation request. The first byte selects the endpoint and the dialect, the rest is the
 // body.
 
-#include "server/responses/request.hpp"
+#include "server/faces/responses/request.hpp"
 
-#include "server/anthropic/request.hpp"
-#include "server/llamacpp/request.hpp"
-#include "server/llamacpp/settings.hpp"
-#include "server/ollama/answer_pieces.hpp"
-#include "server/ollama/request.hpp"
-#include "server/openai/generation_request.hpp"
-#include "server/responses/items.hpp"
+#include "server/api/request_body.hpp"
+#include "server/faces/anthropic/request.hpp"
+#include "server/faces/llamacpp/request.hpp"
+#include "server/faces/llamacpp/settings.hpp"
+#include "server/faces/ollama/answer_pieces.hpp"
+#include "server/faces/ollama/request.hpp"
+#include "server/faces/openai/generation_request.hpp"
+#include "server/faces/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-#include "server/access.hpp"
-#include "server/ids.hpp"
+#include "server/api/access.hpp"
+#include "server/base/ids.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>

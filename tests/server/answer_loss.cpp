@@ -1,11 +1,11 @@
 #include "tests/server/answer_loss.hpp"
 
 #include "core/output/parser.hpp"
-#include "server/anthropic/message_blocks.hpp"
-#include "server/json.hpp"
-#include "server/ollama/answer_pieces.hpp"
-#include "server/openai/chat_response.hpp"
-#include "server/responses/output.hpp"
+#include "server/base/json.hpp"
+#include "server/faces/anthropic/message_blocks.hpp"
+#include "server/faces/ollama/answer_pieces.hpp"
+#include "server/faces/openai/chat_response.hpp"
+#include "server/faces/responses/output.hpp"
 #include "tests/support/values.hpp"
 
 #include <cstddef>

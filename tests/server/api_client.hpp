@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/json.hpp"
+#include "server/base/json.hpp"
 #include "tests/server/fake_service.hpp"
 
 #include <cstddef>

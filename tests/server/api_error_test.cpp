@@ -1,5 +1,5 @@
 // Core errors as API errors: hints are included only if the client can act on them.
-#include "server/api_error.hpp"
+#include "server/base/api_error.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>

@@ -1,9 +1,9 @@
 // The input of a custom tool call, parsed incrementally from its JSON arguments.
 #include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
+#include "server/api/custom_input.hpp"
 #include "server/api/tools.hpp"
-#include "server/custom_input.hpp"
-#include "server/json.hpp"
+#include "server/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>

@@ -1,6 +1,6 @@
 // Custom tools of chat completions: the model calls a function with one string, and clients get the string.
 #include "core/base/json.hpp"
-#include "server/openai/tool_fields.hpp"
+#include "server/faces/openai/tool_fields.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

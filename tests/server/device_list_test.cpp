@@ -1,5 +1,5 @@
 // When the reports on devices are renewed, by a clock of the tests.
-#include "server/device_list.hpp"
+#include "server/observe/device_list.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>

@@ -21,7 +21,7 @@ Echo::Echo(const ConnectionOptions& options, std::size_t body_bytes_max) {
         .answer = [this](const HttpRequest& request) { return answer(request); },
         .refuse =
             [](const Refusal& refusal) {
-                return HttpReply{
+                return HttpResponse{
                     .status = refusal.status,
                     .headers = {{"x-seen", refusal.request.method + " " + refusal.request.path + " " +
                                                std::string(refusal.request.header("x-request-id"))}},
@@ -40,7 +40,7 @@ Echo::~Echo() {
     thread_.join();
 }
 
-HttpReply Echo::answer(const HttpRequest& request) {
+HttpResponse Echo::answer(const HttpRequest& request) {
     if (request.path == "/throw")
         throw std::runtime_error("on purpose");
     if (request.path == "/flood")

@@ -31,7 +31,7 @@ public:
     std::atomic<int> seen_gone{0};      ///< handlers whose client disconnected
 
 private:
-    server::HttpReply answer(const server::HttpRequest& request);
+    server::HttpResponse answer(const server::HttpRequest& request);
     void flood(server::HttpWriter& writer);
     void stream(server::HttpWriter& writer);
 

@@ -1,6 +1,6 @@
 // POST /v1/embeddings: inputs, formats, usage and errors.
 #include "core/base/json.hpp"
-#include "server/seal.hpp"
+#include "server/base/seal.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/support/catch.hpp"

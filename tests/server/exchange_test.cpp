@@ -4,18 +4,18 @@
 #include <string>
 
 using namespace etna;
-using server::HttpReply;
+using server::HttpResponse;
 using server::response_head;
 using namespace std::chrono_literals;
 
 TEST_CASE("a response head frames a body, and says whether the connection stays open") {
-    const HttpReply reply = {.status = 404, .headers = {{"etna-model", "m"}}, .body = "four"};
-    CHECK(response_head(reply, {.idle_timeout = 75s}) ==
+    const HttpResponse response = {.status = 404, .headers = {{"etna-model", "m"}}, .body = "four"};
+    CHECK(response_head(response, {.idle_timeout = 75s}) ==
           "HTTP/1.1 404 Not Found\r\netna-model: m\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
           "Keep-Alive: timeout=75\r\n\r\n");
-    CHECK(response_head(reply, {.is_http_1_0 = true, .closes = true})
+    CHECK(response_head(response, {.is_http_1_0 = true, .closes = true})
               .ends_with("Content-Length: 4\r\nConnection: close\r\n\r\n"));
-    CHECK(response_head(reply, {.is_http_1_0 = true, .idle_timeout = 5s})
+    CHECK(response_head(response, {.is_http_1_0 = true, .idle_timeout = 5s})
               .ends_with("Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n"));
     CHECK(response_head({.status = 204}, {.closes = true}) ==
           "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
@@ -36,17 +36,17 @@ TEST_CASE("every status that the server sends has a reason phrase") {
 }
 
 TEST_CASE("a stream is chunked, except for HTTP/1.0") {
-    const HttpReply reply = {.content_type = "text/event-stream", .stream = [](server::HttpWriter&) {}};
-    CHECK(response_head(reply, {.idle_timeout = 5s}) ==
+    const HttpResponse response = {.content_type = "text/event-stream", .stream = [](server::HttpWriter&) {}};
+    CHECK(response_head(response, {.idle_timeout = 5s}) ==
           "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
           "Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n");
-    CHECK(response_head(reply, {.is_http_1_0 = true, .closes = true}) ==
+    CHECK(response_head(response, {.is_http_1_0 = true, .closes = true}) ==
           "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
 }
 
 TEST_CASE("a header that could end its line is left out") {
-    const HttpReply reply = {
+    const HttpResponse response = {
         .headers = {{"a", "b\r\nset-cookie: x"}, {"c\n", "d"}, {"e", std::string("f\0", 2)}, {"g", "h"}}};
-    CHECK(response_head(reply, {.closes = true}) ==
+    CHECK(response_head(response, {.closes = true}) ==
           "HTTP/1.1 200 OK\r\ng: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }

@@ -58,7 +58,7 @@ FakeService::FakeService(Options options)
       models_(
           models_of(options_), [this](const store::ModelSource& source, uint64_t) { return load(source); },
           options_.reads_facts ? server::Models::Inspector(facts_of) : server::Models::Inspector()),
-      service_{.options = options_.service, .models = models_, .metrics = metrics_},
+      service_{{.options = options_.service, .models = models_, .metrics = metrics_}},
       router_(service_, server::all_routes(options_.service), server::write_unrouted_error) {
     std::vector<std::string> warnings;
     std::optional<server::storage::Store> store;
@@ -71,6 +71,7 @@ FakeService::FakeService(Options options)
     REQUIRE(seal.has_value());
     persistence_ = std::make_unique<server::Persistence>(std::move(store), std::move(*seal));
     service_.persistence = persistence_.get();
+    service_.running_responses = &running_responses_;
     service_.state = server::ServiceState::ready;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "server/endpoints.hpp"
-#include "server/persistence.hpp"
+#include "server/api/persistence.hpp"
+#include "server/app/endpoints.hpp"
+#include "server/faces/responses/response_stream.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
@@ -80,7 +81,9 @@ private:
     server::Models models_;
     server::Service service_;
     server::Router router_;
-    std::unique_ptr<server::Persistence> persistence_; ///< destroyed first: its threads use the members above
+    std::unique_ptr<server::Persistence> persistence_;
+    server::responses::RunningResponses
+        running_responses_; ///< destroyed first: its threads use the members above
 };
 
 } // namespace etna::test

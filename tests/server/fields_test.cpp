@@ -1,4 +1,5 @@
-#include "server/fields.hpp"
+#include "server/api/request_body.hpp"
+#include "server/base/fields.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>

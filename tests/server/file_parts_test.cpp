@@ -1,7 +1,7 @@
 // Files in the content of messages: those of text are read, others are refused by name.
 #include "core/base/json.hpp"
 #include "server/api/file_texts.hpp"
-#include "server/seal.hpp"
+#include "server/base/seal.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // Items of the Responses API: their optional members, their conversion to messages, and their errors.
 #include "core/base/json.hpp"
-#include "server/responses/items.hpp"
+#include "server/faces/responses/items.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>

@@ -1,5 +1,6 @@
 // Parsing of request bodies: JSON errors, limits, memory, and numbers with more digits than a double.
-#include "server/json.hpp"
+#include "server/api/request_body.hpp"
+#include "server/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 #include <ctime>

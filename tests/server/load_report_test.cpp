@@ -1,6 +1,6 @@
 // The load of models for routers: vLLM's metrics, and reports in response headers.
 #include "core/base/json.hpp"
-#include "server/load_report.hpp"
+#include "server/observe/load_report.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // Log-probabilities next to stop strings: those of the returned text, and no others.
 #include "core/base/json.hpp"
-#include "server/fields.hpp"
+#include "server/base/fields.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // Inspection of the models' files, and files that change while they are served.
 #include "core/gguf/file.hpp"
-#include "server/api_error.hpp"
+#include "server/base/api_error.hpp"
 #include "server/models/models.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"

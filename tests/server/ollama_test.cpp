@@ -1,6 +1,6 @@
 // Ollama's /api/chat and /api/generate: bodies, lines, thinking, tools, times and errors.
 #include "core/base/json.hpp"
-#include "server/ollama/prompt_template.hpp"
+#include "server/faces/ollama/prompt_template.hpp"
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,5 +1,5 @@
 // What the web page shows of the server: models, devices, clients, throughput and the last requests.
-#include "server/client_activity.hpp"
+#include "server/observe/client_activity.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,5 +1,5 @@
 // Opening the store while another server holds its file.
-#include "server/persistence.hpp"
+#include "server/app/open_persistence.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
 

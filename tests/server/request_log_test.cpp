@@ -1,7 +1,7 @@
 // Request log lines of answers and refusals.
 #include "core/base/json.hpp"
-#include "server/json.hpp"
-#include "server/log_line.hpp"
+#include "server/base/json.hpp"
+#include "server/observe/log_line.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,7 +1,7 @@
 // Tools of the Responses API: namespaces, hosted tools, choices, and implied strictness.
 #include "core/base/json.hpp"
-#include "server/responses/items.hpp"
-#include "server/responses/tools.hpp"
+#include "server/faces/responses/items.hpp"
+#include "server/faces/responses/tools.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

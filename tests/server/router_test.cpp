@@ -1,8 +1,8 @@
 // Routing, common checks and request log lines.
 
 #include "core/base/json.hpp"
-#include "server/json.hpp"
-#include "server/router.hpp"
+#include "server/app/router.hpp"
+#include "server/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 #include <vector>
@@ -14,12 +14,14 @@ namespace {
 
 constexpr const char* problem = "something broke";
 
-ApiResult<HttpReply> method_reply(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> method_reply(Service& /*service*/, const HttpRequest& request,
+                                  const RoutedRequest& /*routed*/) {
     return HttpReply{.body = request.method};
 }
 
 /// A stream whose final status is the request's body.
-ApiResult<HttpReply> streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> streamed(Service& /*service*/, const HttpRequest& request,
+                              const RoutedRequest& /*routed*/) {
     HttpReply reply;
     reply.stream = [](HttpWriter& writer) { writer.write(problem); };
     reply.final_log = [status = request.body] {
@@ -59,7 +61,7 @@ public:
 private:
     Metrics metrics_;
     Models models_;
-    Service service_{.options = {}, .models = models_, .metrics = metrics_};
+    Service service_{{.options = {}, .models = models_, .metrics = metrics_}};
     Router router_{service_,
                    {{"GET", "/open", "", method_reply, RouteAccess::open},
                     {"GET", "/files/{file}", "", method_reply, RouteAccess::open_large},

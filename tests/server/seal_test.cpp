@@ -1,5 +1,5 @@
 // Sealed items: only the server that sealed them can open them.
-#include "server/seal.hpp"
+#include "server/base/seal.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
 

@@ -1,5 +1,5 @@
 // A server that listens on a second port.
-#include "server/server.hpp"
+#include "server/app/server.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Server start, drain and shutdown, over a real socket, with models that fail to load or load slowly.
 
-#include "server/server.hpp"
+#include "server/app/server.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
 #include "tests/support/catch.hpp"

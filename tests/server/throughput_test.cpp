@@ -1,5 +1,5 @@
 // Tokens in steps of time, by a clock of the tests.
-#include "server/throughput.hpp"
+#include "server/observe/throughput.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // unreachable, slow or refuse spans.
 
 #include "core/base/json.hpp"
-#include "server/tracing/span_exporter.hpp"
-#include "server/tracing/trace_context.hpp"
+#include "server/observe/tracing/span_exporter.hpp"
+#include "server/observe/tracing/trace_context.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"

@@ -8,7 +8,6 @@ import rules
 from tree import Tree
 
 CHECKS = [
-    rooms.check_apis,
     rooms.check_cycles,
     rooms.check_directions,
     rooms.check_external_headers,

@@ -161,18 +161,16 @@ void record(const Recording& recording, const DeltaNetBlock& block, const LayerS
                                                     .weight = block.convolution,
                                                     .ring = recurrent.ring,
                                                     .width = block.convolution_width});
-    kernels::delta_net(
-        recording.launcher,
-        {.sequences = step.sequences,
-         .shape = block.shape,
-         .qkv = rows.qkv,
-         .a = {.rows = rows.alpha},
-         .b = {.rows = rows.beta},
-         .decay = block.decay,
-         .dt_bias = block.dt_bias,
-         .states = {.states = recurrent.states, .pending = recurrent.pending, .slots = recurrent.slots},
-         .output = rows.output,
-         .length_epsilon = length_epsilon});
+    kernels::delta_net(recording.launcher, {.sequences = step.sequences,
+                                            .shape = block.shape,
+                                            .qkv = rows.qkv,
+                                            .a = {.rows = rows.alpha},
+                                            .b = {.rows = rows.beta},
+                                            .decay = block.decay,
+                                            .dt_bias = block.dt_bias,
+                                            .states = recurrent.recurrence,
+                                            .output = rows.output,
+                                            .length_epsilon = length_epsilon});
     kernels::gated_rms_norm(recording.launcher, {.values = rows.output,
                                                  .gate = rows.gate,
                                                  .weight = block.output_norm,

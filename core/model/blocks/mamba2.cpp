@@ -159,17 +159,15 @@ void record(const Recording& recording, const Mamba2Block& block, const LayerSta
                                                     .bias = block.convolution_bias,
                                                     .ring = recurrent.ring,
                                                     .width = block.convolution_width});
-    kernels::mamba2(
-        recording.launcher,
-        {.sequences = step.sequences,
-         .shape = block.shape,
-         .xbc = rows.xbc,
-         .dt = rows.dt,
-         .decay = block.decay,
-         .dt_bias = block.dt_bias,
-         .skip = block.skip,
-         .states = {.states = recurrent.states, .pending = recurrent.pending, .slots = recurrent.slots},
-         .output = rows.output});
+    kernels::mamba2(recording.launcher, {.sequences = step.sequences,
+                                         .shape = block.shape,
+                                         .xbc = rows.xbc,
+                                         .dt = rows.dt,
+                                         .decay = block.decay,
+                                         .dt_bias = block.dt_bias,
+                                         .skip = block.skip,
+                                         .states = recurrent.recurrence,
+                                         .output = rows.output});
     if (!block.output_norm) {
         record_gated_output(recording, block, rows);
         return;

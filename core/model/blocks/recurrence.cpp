@@ -30,10 +30,10 @@ std::vector<StatePart> recurrent_parts(const RecurrentBytes& bytes, uint32_t cha
 }
 
 RecurrentState recurrent_state(const LayerState& state, uint32_t convolution_width) {
-    return {.states = state.parts[states_part],
-            .ring = convolution_ring(state, ring_part, convolution_width),
-            .pending = state.parts[pending_part],
-            .slots = state.slots};
+    return {.recurrence = {.states = state.parts[states_part],
+                           .pending = state.parts[pending_part],
+                           .slots = state.slots},
+            .ring = convolution_ring(state, ring_part, convolution_width)};
 }
 
 } // namespace etna::model

@@ -11,10 +11,8 @@ namespace etna::model {
 
 /// The state of a layer with a short convolution before a recurrence, by slot.
 struct RecurrentState {
-    vk::Range states;
+    kernels::RecurrentStates recurrence;
     kernels::ConvolutionRing ring;
-    vk::Range pending; ///< rows that the next step may drop (kernels/sequences.hpp)
-    uint32_t slots = 0;
 };
 
 /// Bytes of a slot of the recurrence, and of its pending rows.

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/generate/generation.hpp"
+#include "server/api/generation_call.hpp"
+#include "server/api/request_context.hpp"
+#include "server/api/sampling_fields.hpp"
+#include "server/base/json.hpp"
+#include "server/faces/openai/output_options.hpp"
+#include "server/faces/openai/tool_fields.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace etna::server::openai {
+
+/// Converts the events of one choice to stream pieces. Each piece is a complete element of a chunk's
+/// `choices`. Not thread-safe.
+class ChoiceStream {
+public:
+    ChoiceStream() = default;
+    ChoiceStream(const ChoiceStream&) = delete;
+    ChoiceStream& operator=(const ChoiceStream&) = delete;
+    virtual ~ChoiceStream() = default;
+
+    /// Returns the piece before any event, if any.
+    virtual std::optional<Json> begin() = 0;
+
+    /// Returns the piece for the event, if any.
+    virtual std::optional<Json> take(const generate::Event& event) = 0;
+
+    /// Returns whether the choice is complete for the client, so that generation can stop.
+    [[nodiscard]] virtual bool is_complete() const { return false; }
+};
+
+/// Aggregates the stream pieces of one choice into its non-streamed form, so that both share one code path.
+class ChoiceAggregator {
+public:
+    ChoiceAggregator() = default;
+    ChoiceAggregator(const ChoiceAggregator&) = delete;
+    ChoiceAggregator& operator=(const ChoiceAggregator&) = delete;
+    virtual ~ChoiceAggregator() = default;
+
+    virtual void add(const Json& piece) = 0;
+    [[nodiscard]] virtual Json result() const = 0;
+};
+
+/// A chat completion to be stored (`store`).
+struct ChatToStore {
+    Json messages; ///< the request's messages
+    Json metadata;
+    Json request_fields; ///< fields that the stored object repeats from the request; null if absent
+};
+
+/// A parsed request: what to generate, and the format of its output.
+struct GenerationRequest {
+    api::GenerationCall call;
+    OutputOptions output_options;
+    /// `prompt`: the prompt tokens of this choice.
+    std::function<std::unique_ptr<ChoiceStream>(uint32_t choice, std::span<const TokenId> prompt)>
+        make_stream;
+    std::function<std::unique_ptr<ChoiceAggregator>()> make_aggregator;
+    std::vector<void (*)(Json& answer)> transforms = {}; ///< each changes a complete response, or a chunk
+    std::optional<ChatToStore> stored_chat = {};         ///< empty: not stored
+};
+
+/// Parses the body of POST /v1/chat/completions. Errors: 400, with the field.
+ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestContext& context);
+
+/// Parses the body of POST /v1/completions. Errors: 400, with the field.
+ApiResult<GenerationRequest> read_completion(const Json& body, const api::RequestContext& context);
+
+/// A generation endpoint: how its request bodies are read, and the names in its responses.
+struct EndpointSpec {
+    std::string_view endpoint;     ///< for metrics: "chat_completions"
+    std::string_view id_prefix;    ///< "chatcmpl-"
+    std::string_view object;       ///< "chat.completion"
+    std::string_view chunk_object; ///< "chat.completion.chunk"
+    /// Errors: 400, with the field.
+    ApiResult<GenerationRequest> (*read)(const Json& body, const api::RequestContext& context);
+};
+
+} // namespace etna::server::openai
