@@ -202,12 +202,13 @@ Batch warm_up_batch(RowKind kind, uint32_t count, const SequenceView& view, cons
     Batch batch;
     batch.sequences = {view};
     batch.runs_draft_head = limits.has_draft_head;
+    const OutputKind requested = limits.is_encoder ? OutputKind::hidden : OutputKind::candidates;
     for (uint32_t i = 0; i < count; ++i) {
         Row row;
         row.kind = kind;
         row.set_position(limits.context_tokens - count + i);
-        row.output_kind = i < limits.output_rows_max ? OutputKind::candidates : OutputKind::none;
-        row.candidates = 1;
+        row.output_kind = i < limits.output_rows_max ? requested : OutputKind::none;
+        row.candidates = limits.is_encoder ? 0 : 1;
         row.requests_draft = batch.runs_draft_head && i < limits.output_rows_max;
         batch.rows.push_back(row);
     }
