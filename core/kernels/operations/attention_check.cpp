@@ -396,8 +396,7 @@ const Operation attention_operation{
 
 const Operation attention_merge_operation{
     .name = "attention_merge",
-    .uses = [](const PlanTarget&,
-               const KernelScope&) { return one_use(attention_merge_operation, shaders::attention_merge()); },
+    .uses = [](const PlanTarget&) { return one_use(attention_merge_operation, shaders::attention_merge()); },
     .make_problem = make_attention_merge_problem,
 };
 
