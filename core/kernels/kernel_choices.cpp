@@ -34,32 +34,28 @@ std::string describe(const KernelUse& use) {
     return use.factors == OperandPrecision::f32 ? text + ", exact" : text;
 }
 
-KernelScope KernelScope::everything() {
-    KernelScope scope;
-    for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
-        formats->set();
-    scope.delta_nets = true;
-    scope.short_convolutions = true;
-    scope.mamba2 = true;
-    scope.altup = true;
-    scope.latents = true;
-    scope.suppressed = true;
-    scope.odd_columns = true;
-    return scope;
-}
-
-std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> kernel_uses(const PlanTarget& target) {
     std::vector<KernelUse> all;
     for (const Operation* operation : operations()) {
-        const std::vector<KernelUse> uses = operation->uses(target, scope);
+        const std::vector<KernelUse> uses = operation->uses(target);
         all.insert(all.end(), uses.begin(), uses.end());
     }
     std::ranges::stable_sort(all, {}, list_place);
     return all;
 }
 
-Status require_trusted(const PlanTarget& target, const KernelScope& scope) {
-    for (const KernelUse& use : kernel_uses(target, scope)) {
+Result<std::vector<KernelUse>> needed_uses(const PlanTarget& target, const NeededKernels& needed) {
+    std::vector<KernelUse> uses = kernel_uses(target);
+    if (!needed)
+        return uses;
+    ETNA_TRY(const VariantSet variants, needed(target));
+    std::erase_if(uses, [&](const KernelUse& use) { return !variants.contains(use.variant); });
+    return uses;
+}
+
+Status require_trusted(const PlanTarget& target, const NeededKernels& needed) {
+    ETNA_TRY(const std::vector<KernelUse> uses, needed_uses(target, needed));
+    for (const KernelUse& use : uses) {
         if (!target.untrusted.contains(use.variant))
             continue;
         return Error{ErrorKind::unsupported,
@@ -73,7 +69,7 @@ Status require_trusted(const PlanTarget& target, const KernelScope& scope) {
 
 std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target) {
     std::vector<ChosenKernel> chosen;
-    for (const KernelUse& use : kernel_uses(target, KernelScope::everything()))
+    for (const KernelUse& use : kernel_uses(target))
         chosen.push_back({describe(use), shaders::code(use.variant).name});
     return chosen;
 }

@@ -12,13 +12,16 @@ namespace etna::kernels {
 /// Display name: "linear q4_k, prompt".
 std::string describe(const KernelUse& use);
 
-/// Every kernel that the plans for a target select within a scope, by weight format, and then those that read
-/// no matrices; a variant with two uses is listed twice. Pure.
-std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope);
+/// Every kernel that the plans for a target select, by weight format, and then those that read no matrices; a
+/// variant with two uses is listed twice. Pure.
+std::vector<KernelUse> kernel_uses(const PlanTarget& target);
 
-/// Fails if a plan had to fall back on an untrusted kernel because no other kernel can run. Error:
-/// unsupported, naming the kernel, device and driver.
-Status require_trusted(const PlanTarget& target, const KernelScope& scope);
+/// Those of kernel_uses() that are needed. Errors: those of `needed`.
+Result<std::vector<KernelUse>> needed_uses(const PlanTarget& target, const NeededKernels& needed);
+
+/// Fails if a plan had to fall back on an untrusted kernel that is needed, because no other kernel can run.
+/// Errors: unsupported, naming the kernel, device and driver; those of `needed`.
+Status require_trusted(const PlanTarget& target, const NeededKernels& needed);
 
 /// The kernel that one operation runs on a device, for display.
 struct ChosenKernel {
@@ -26,7 +29,7 @@ struct ChosenKernel {
     std::string_view variant; ///< name of the shader variant; static
 };
 
-/// kernel_uses() of everything. Pure.
+/// Of kernel_uses(). Pure.
 std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target);
 
 } // namespace etna::kernels

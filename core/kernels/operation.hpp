@@ -3,8 +3,8 @@
 #include "core/kernels/library.hpp"
 #include "core/kernels/rows.hpp"
 
-#include <bitset>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,23 +14,8 @@ namespace etna::kernels {
 class KernelRun;
 struct Operation;
 
-using FormatSet = std::bitset<format_count>; ///< bits are numbered by Format
-
-/// A subset of the kernels, such as those that a model needs.
-struct KernelScope {
-    FormatSet tables = {};           ///< of embeddings
-    FormatSet matrices = {};         ///< of layers and head
-    FormatSet stacks = {};           ///< of experts' matrices, or heads'; empty: there are none
-    bool delta_nets = false;         ///< layers with a gated delta net
-    bool short_convolutions = false; ///< layers with a gated convolution
-    bool mamba2 = false;             ///< layers of Mamba 2
-    bool altup = false;              ///< several streams with alternating updates
-    bool latents = false;            ///< layers with latent attention
-    bool suppressed = false;         ///< tokens that are never sampled
-    bool odd_columns = false;        ///< some widths are no multiple of tile_columns
-
-    static KernelScope everything();
-};
+/// The kernels that somebody needs of those that the plans for a target select: their variants. Empty: all.
+using NeededKernels = std::function<Result<VariantSet>(const PlanTarget& target)>;
 
 /// A kernel that the plans for a device select, and its use.
 struct KernelUse {
@@ -50,8 +35,8 @@ struct Operation {
     std::string_view name;
     WeightKind weights = WeightKind::none;
 
-    /// Lists the kernels that the plans for a target select within a scope. Pure.
-    std::vector<KernelUse> (*uses)(const PlanTarget& target, const KernelScope& scope) = nullptr;
+    /// Lists the kernels that the plans for a target select. Pure.
+    std::vector<KernelUse> (*uses)(const PlanTarget& target) = nullptr;
 
     /// Records the kernel of a use on small problems of odd sizes, and states the expected results: the
     /// operation's formula in double precision. Inputs that another kernel would produce come from the host,

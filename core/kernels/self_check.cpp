@@ -20,12 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// One use of each variant without a verdict.
-std::vector<KernelUse> unknown_uses(const PlanTarget& target, const KernelScope& scope,
-                                    const SelfCheckVerdict& verdict) {
+Result<std::vector<KernelUse>> unknown_uses(const PlanTarget& target, const NeededKernels& needed,
+                                            const SelfCheckVerdict& verdict) {
+    ETNA_TRY(const std::vector<KernelUse> all, needed_uses(target, needed));
     VariantSet seen = verdict.right;
     seen.add(verdict.wrong);
     std::vector<KernelUse> uses;
-    for (const KernelUse& use : kernel_uses(target, scope)) {
+    for (const KernelUse& use : all) {
         if (!seen.contains(use.variant))
             uses.push_back(use);
         seen.add(use.variant);
@@ -103,9 +104,10 @@ Status check(Library& library, const std::vector<KernelUse>& uses, Clock::time_p
 
 } // namespace
 
-std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope,
-                         const SelfCheckVerdict& verdict) {
-    return unknown_uses(target, scope, verdict).size();
+Result<std::size_t> kernels_left(const PlanTarget& target, const NeededKernels& needed,
+                                 const SelfCheckVerdict& verdict) {
+    ETNA_TRY(const std::vector<KernelUse> uses, unknown_uses(target, needed, verdict));
+    return uses.size();
 }
 
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options) {
@@ -118,7 +120,7 @@ Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& 
                                  .untrusted = verdict.wrong,
                                  .precision = options.precision,
                                  .code = options.code});
-        const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
+        ETNA_TRY(const std::vector<KernelUse> uses, unknown_uses(library.target(), options.needed, verdict));
         const bool has_begun = verdict != options.known;
         if (uses.empty() || (has_begun && Clock::now() >= deadline))
             return verdict;

@@ -21,7 +21,7 @@ struct SelfCheckVerdict {
 struct SelfCheckOptions {
     std::optional<PlanFamily> family = {}; ///< empty: natural_family
     Precision precision = Precision::exact;
-    KernelScope scope = KernelScope::everything();
+    NeededKernels needed = {}; ///< the kernels to check
     SelfCheckVerdict known = {};
     CodeSource code = shaders::code; ///< as for Library
     /// Time limit: after it, no further kernel is started; at least one is checked.
@@ -31,14 +31,15 @@ struct SelfCheckOptions {
     std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
-/// Number of kernels in the scope without a verdict.
-std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope, const SelfCheckVerdict& verdict);
+/// Number of needed kernels without a verdict. Errors: those of `needed`.
+Result<std::size_t> kernels_left(const PlanTarget& target, const NeededKernels& needed,
+                                 const SelfCheckVerdict& verdict);
 
-/// Runs each kernel that the device's plans choose within the scope, and that has no verdict in `known`, on a
+/// Runs each kernel that the device's plans choose, that is needed, and that has no verdict in `known`, on a
 /// small problem of odd sizes, and compares with a host reference in double precision, within float rounding
 /// error. If one is wrong, its replacements are checked too. Returns `known` plus the new results; kernels
 /// not checked within `time_limit` are missing. Blocks; submits to the device, which other threads may use.
-/// Errors: out_of_memory, device_lost, internal.
+/// Errors: out_of_memory, device_lost, internal; those of SelfCheckOptions::needed.
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options);
 
 } // namespace etna::kernels

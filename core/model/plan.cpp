@@ -24,6 +24,30 @@ std::vector<bool> tensors_read(const DryModel& model, const DryRecording& record
     return is_read;
 }
 
+/// Steps that together launch every kernel of the model: kernel selection may change with the number of rows,
+/// and attention splits the keys of long contexts.
+std::vector<DryStep> steps_of_each_kind(const DryModel& model) {
+    constexpr std::array row_counts{1U, 2U, 8U, 64U, 512U};
+    constexpr uint32_t long_context = 1U << 17;
+    const Config& config = model.config();
+    std::vector<DryStep> steps;
+    for (const kernels::RowPath path : {kernels::RowPath::decode, kernels::RowPath::prefill}) {
+        for (const uint32_t rows : row_counts) {
+            for (const uint32_t context_tokens :
+                 {rows, std::max(rows, std::min(config.context, long_context))}) {
+                steps.push_back({.path = path,
+                                 .rows = rows,
+                                 .output_rows = config.is_encoder ? 0 : rows,
+                                 .candidates = kernels::candidates_max,
+                                 .context_tokens = context_tokens,
+                                 .returns_hidden = true,
+                                 .has_drafts = config.has_draft_head});
+            }
+        }
+    }
+    return steps;
+}
+
 uint64_t row_weights_of(const PlannedTensor& tensor, const ExpertConfig& experts) {
     if (tensor.role == TensorRole::vector)
         return 0;
@@ -81,22 +105,30 @@ Result<WeightReads> weight_reads(const DryModel& model) {
     return reads;
 }
 
+Result<kernels::VariantSet> used_kernels(const DryModel& model, kernels::CacheFormats formats) {
+    constexpr kernels::CacheFormats compact{.keys = kernels::CacheFormat::q8_0,
+                                            .values = kernels::CacheFormat::q8_0};
+    kernels::VariantSet variants;
+    for (const kernels::CacheFormats& stored : {formats, compact}) {
+        for (const DryStep& step : steps_of_each_kind(model)) {
+            DryStep one = step;
+            one.cache_formats = stored;
+            ETNA_TRY(const DryRecording recording, model.record(one));
+            for (const kernels::PlannedLaunch& launch : recording.launches.launches())
+                variants.add(launch.variant);
+        }
+    }
+    return variants;
+}
+
 Result<std::vector<kernels::TunedShape>> tuned_shapes(const DryModel& model) {
-    constexpr std::array row_counts{1U, 8U, 64U}; // kernel selection may change at powers of two
-    const Config& config = model.config();
     std::vector<kernels::TunedShape> shapes;
-    for (const kernels::RowPath path : {kernels::RowPath::decode, kernels::RowPath::prefill}) {
-        for (const uint32_t rows : row_counts) {
-            ETNA_TRY(const DryRecording recording, model.record({.path = path,
-                                                                 .rows = rows,
-                                                                 .output_rows = config.is_encoder ? 0 : rows,
-                                                                 .context_tokens = rows,
-                                                                 .has_drafts = config.has_draft_head}));
-            for (const kernels::PlannedLaunch& launch : recording.launches.launches()) {
-                if (launch.tuned && std::ranges::find(shapes, *launch.tuned) == shapes.end() &&
-                    kernels::tuning_candidates(model.target(), *launch.tuned).size() > 1)
-                    shapes.push_back(*launch.tuned);
-            }
+    for (const DryStep& step : steps_of_each_kind(model)) {
+        ETNA_TRY(const DryRecording recording, model.record(step));
+        for (const kernels::PlannedLaunch& launch : recording.launches.launches()) {
+            if (launch.tuned && std::ranges::find(shapes, *launch.tuned) == shapes.end() &&
+                kernels::tuning_candidates(model.target(), *launch.tuned).size() > 1)
+                shapes.push_back(*launch.tuned);
         }
     }
     return shapes;

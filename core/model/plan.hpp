@@ -40,6 +40,10 @@ struct WeightReads {
 /// Errors: those of DryModel::record().
 Result<WeightReads> weight_reads(const DryModel& model);
 
+/// The shader variants that steps launch, of any number of rows and any context, with these formats of keys
+/// and values or with Q8_0, which replaces them where memory is short. Errors: those of DryModel::record().
+Result<kernels::VariantSet> used_kernels(const DryModel& model, kernels::CacheFormats formats);
+
 /// The shapes of a model's matrices and attention whose sizes can be measured on its target, of the launches
 /// for decode rows, and of prompts as far as they have any. Each is listed once. Errors: those of
 /// DryModel::record().

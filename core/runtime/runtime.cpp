@@ -3,7 +3,6 @@
 #include "core/engine/device/device_executor.hpp"
 #include "core/kernels/library.hpp"
 #include "core/kernels/matrix_rate.hpp"
-#include "core/model/kernel_scope.hpp"
 #include "core/model/plan.hpp"
 #include "core/runtime/copy_rate.hpp"
 #include "core/runtime/memory_forecast.hpp"
@@ -49,6 +48,21 @@ DeviceMemoryUse device_use_of(const engine::MemoryPlan& memory) {
     return used;
 }
 
+/// For libraries whose users launch kernels that are not checked.
+Result<kernels::VariantSet> no_kernels(const kernels::PlanTarget&) {
+    return kernels::VariantSet();
+}
+
+/// The kernels of a file's model, in steps of these options. Borrows the file.
+kernels::NeededKernels kernels_of(const gguf::File& file, const ExecutorOptions& options) {
+    const engine::DeviceSizes sizes = device_sizes(options);
+    return [&file, sizes](const kernels::PlanTarget& target) -> Result<kernels::VariantSet> {
+        ETNA_TRY(const model::Blueprint blueprint,
+                 model::plan_model(file, target, {.has_draft_head = sizes.has_draft_head}));
+        return model::used_kernels(model::DryModel(blueprint, target), sizes.cache_formats);
+    };
+}
+
 /// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
 /// counts what this one has allocated.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
@@ -62,7 +76,7 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
     using Phase = LoadProgress::Phase;
-    ETNA_TRY(auto library, device.library(plan_as, options.precision, model::kernel_scope(file),
+    ETNA_TRY(auto library, device.library(plan_as, options.precision, kernels_of(file, options),
                                           counts_of(Phase::checking_kernels, options.progress)));
     const std::scoped_lock lock(device.load_mutex());
     ETNA_TRY(auto executor, engine::create_device_executor(
@@ -115,7 +129,7 @@ Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
     ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
-    ETNA_TRY(const auto library, shared->library({}, options.precision, kernels::KernelScope::everything()));
+    ETNA_TRY(const auto library, shared->library({}, options.precision, {}));
     return bench_kernels(*library, options);
 }
 
@@ -124,7 +138,7 @@ Result<DeviceRates> Runtime::rates(const RateRequest& request) {
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), request.device));
     const DeviceFile file(request.cache_folder, chosen.profile, "rates");
     ETNA_TRY(const auto shared, open(chosen, request.cache_folder));
-    ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+    ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, no_kernels));
     ETNA_TRY(DeviceRates rates, measure_rates(*library, request.progress));
     if (const auto stored = read_rates(file))
         rates = best_of(rates, *stored);
@@ -136,8 +150,7 @@ Result<TuneReport> Runtime::tune(const gguf::File& file, const TuneRequest& requ
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), request.device));
     ETNA_TRY(const auto shared, open(chosen, request.cache_folder));
-    ETNA_TRY(const auto library,
-             shared->library(request.plan_as, request.precision, model::kernel_scope(file)));
+    ETNA_TRY(const auto library, shared->library(request.plan_as, request.precision, kernels_of(file, {})));
     kernels::PlanTarget target = library->target();
     target.tuning = {};
     ETNA_TRY(const model::Blueprint blueprint, model::plan_model(file, target));
@@ -199,11 +212,11 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
         .host_experts = host_experts,
         .has_adapted_kv_type = has_adapted_kv_type,
         .copy_rate = [shared]() -> Result<double> {
-            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, no_kernels));
             return measure_copy_rate(*library);
         },
         .matrix_rate = [shared]() -> Result<double> {
-            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, no_kernels));
             return kernels::measure_matrix_rate(*library);
         },
         .timings = [shared] { return shared->device().timings(); }};

@@ -99,18 +99,18 @@ Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckO
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(const SelfCheckVerdict verdict, kernels::self_check(device, {.family = family,
                                                                           .precision = options.precision,
-                                                                          .scope = options.scope,
+                                                                          .needed = options.needed,
                                                                           .known = known,
                                                                           .time_limit = time_limit,
                                                                           .progress = options.progress}));
     const kernels::PlanTarget target{
         .family = family, .profile = profile, .untrusted = verdict.wrong, .precision = options.precision};
     if (verdict != known) {
-        const std::size_t left = kernels::kernels_left(target, options.scope, verdict);
+        ETNA_TRY(const std::size_t left, kernels::kernels_left(target, options.needed, verdict));
         report(profile, known, verdict, left, std::chrono::steady_clock::now() - start);
         stored.write(verdict);
     }
-    ETNA_CHECK(kernels::require_trusted(target, options.scope));
+    ETNA_CHECK(kernels::require_trusted(target, options.needed));
     return verdict.wrong;
 }
 

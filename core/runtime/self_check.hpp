@@ -32,11 +32,11 @@ struct KernelCheckOptions {
     std::filesystem::path cache_folder;         ///< empty: nothing is stored, and each call checks
     std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this family
     kernels::Precision precision = kernels::Precision::exact;
-    kernels::KernelScope scope;                                             ///< kernels that must work
+    kernels::NeededKernels needed;                                          ///< kernels that must work
     std::function<void(std::size_t done, std::size_t total)> progress = {}; ///< of kernels::self_check()
 };
 
-/// Checks the kernels in the scope that have no stored result, stores and logs the verdict, and returns the
+/// Checks the needed kernels that have no stored result, stores and logs the verdict, and returns the
 /// kernels that must not be trusted. Blocks; submits to the device. Errors: unsupported (a wrong kernel that
 /// no other can replace), and those of kernels::self_check().
 Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options);

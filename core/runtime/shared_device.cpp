@@ -24,14 +24,14 @@ Result<std::shared_ptr<SharedDevice>> SharedDevice::open(std::shared_ptr<vk::Ins
 
 Result<std::shared_ptr<kernels::Library>>
 SharedDevice::library(std::optional<kernels::PlanFamily> plan_as, kernels::Precision precision,
-                      const kernels::KernelScope& scope,
+                      const kernels::NeededKernels& needed,
                       const std::function<void(std::size_t, std::size_t)>& progress) {
     const kernels::PlanFamily family = plan_as.value_or(kernels::natural_family(device_->profile()));
     const std::scoped_lock lock(mutex_);
     ETNA_TRY(const kernels::VariantSet untrusted, check_kernels(*device_, {.cache_folder = cache_folder_,
                                                                            .plan_as = family,
                                                                            .precision = precision,
-                                                                           .scope = scope,
+                                                                           .needed = needed,
                                                                            .progress = progress}));
     const kernels::PlanTarget untuned{
         .family = family, .profile = device_->profile(), .untrusted = untrusted, .precision = precision};

@@ -35,12 +35,12 @@ public:
     [[nodiscard]] std::mutex& load_mutex() { return load_mutex_; }
 
     /// Returns the library for the family (empty: the device's own) and precision, with the sizes that `etna
-    /// tune` has stored, without the kernels that failed the self-check; kernels of `scope` that were not
+    /// tune` has stored, without the kernels that failed the self-check; needed kernels that were not
     /// checked are checked first, and `progress` is that of kernels::self_check(). Blocks, also while another
     /// thread checks. Errors: those of check_kernels().
     Result<std::shared_ptr<kernels::Library>>
     library(std::optional<kernels::PlanFamily> plan_as, kernels::Precision precision,
-            const kernels::KernelScope& scope,
+            const kernels::NeededKernels& needed,
             const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
     /// Stores the pipelines that were compiled until now. Blocking.

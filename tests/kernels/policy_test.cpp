@@ -341,7 +341,7 @@ TEST_CASE("a format does not use the lanes arrangement if any of its lanes kerne
         cpu.untrusted.add(wrong);
         CHECK(matrix_arrangement(cpu, Format::q6_k, 256) == Arrangement::rows);
         CHECK(matrix_arrangement(cpu, Format::q5_k, 256) == Arrangement::lanes);
-        for (const KernelUse& use : kernel_uses(cpu, KernelScope::everything()))
+        for (const KernelUse& use : kernel_uses(cpu))
             CHECK(use.variant != wrong);
     }
 }
@@ -386,9 +386,18 @@ TEST_CASE("a matrix is tiled if all of its kernels run and are trusted and its w
 }
 
 TEST_CASE("a device is refused only if no kernel can replace a wrong one that the model needs") {
-    KernelScope scope;
-    scope.tables.set(static_cast<std::size_t>(Format::f16));
-    scope.matrices.set(static_cast<std::size_t>(Format::q8_0));
+    // A dense model with a table in F16 and matrices in Q8_0.
+    const NeededKernels needed = [](const PlanTarget& planned) -> Result<VariantSet> {
+        VariantSet variants;
+        for (const KernelUse& use : kernel_uses(planned)) {
+            const bool is_table = use.operation->name == "embed";
+            const Format format = is_table ? Format::f16 : Format::q8_0;
+            const bool is_of_experts = use.operation->name.starts_with("expert_");
+            if (!is_of_experts && (!use.layout || use.layout->format == format))
+                variants.add(use.variant);
+        }
+        return variants;
+    };
     PlanTarget gpu = target(PlanFamily::nvidia, 32);
     gpu.profile.name = "Example GPU";
     gpu.profile.driver = "example 1.2";
@@ -396,9 +405,9 @@ TEST_CASE("a device is refused only if no kernel can replace a wrong one that th
     gpu.untrusted.add(shaders::linear_prompt(shaders::Format::q8_0, shaders::Arrangement::rows)); // replaced
     gpu.untrusted.add(shaders::embed(shaders::Format::q8_0, shaders::Arrangement::rows));
     gpu.untrusted.add(shaders::expert_sum()); // not asked for
-    CHECK(require_trusted(gpu, scope).has_value());
+    CHECK(require_trusted(gpu, needed).has_value());
     gpu.untrusted.add(shaders::embed(shaders::Format::f16, shaders::Arrangement::rows));
-    const Status refused = require_trusted(gpu, scope);
+    const Status refused = require_trusted(gpu, needed);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().kind == ErrorKind::unsupported);
     CHECK(refused.error().message ==

@@ -6,6 +6,9 @@
 #include "tests/reference/operations.hpp"
 #include "tests/support/samples.hpp"
 
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,25 +28,37 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-/// Kernels of weights in these formats, and those that every model needs.
-kernels::KernelScope weights_scope(std::initializer_list<Format> formats) {
-    kernels::KernelScope scope{.odd_columns = true};
-    for (const Format format : formats) {
-        for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
-            set->set(static_cast<std::size_t>(format));
-    }
-    return scope;
+using Uses = std::function<bool(const kernels::KernelUse&)>;
+
+/// The kernels whose uses are chosen.
+kernels::NeededKernels kernels_with(const Uses& is_chosen) {
+    return [is_chosen](const PlanTarget& target) -> Result<kernels::VariantSet> {
+        kernels::VariantSet chosen;
+        for (const kernels::KernelUse& use : kernel_uses(target)) {
+            if (is_chosen(use))
+                chosen.add(use.variant);
+        }
+        return chosen;
+    };
 }
 
-/// The same, and the kernels of every kind of layer.
-kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
-    kernels::KernelScope scope = weights_scope(formats);
-    scope.delta_nets = true;
-    scope.mamba2 = true;
-    scope.altup = true;
-    scope.latents = true;
-    scope.suppressed = true;
-    return scope;
+/// Kernels of weights in these formats, and all those without weights.
+kernels::NeededKernels kernels_of(const std::vector<Format>& formats) {
+    return kernels_with([=](const kernels::KernelUse& use) {
+        return !use.layout || std::ranges::find(formats, use.layout->format) != formats.end();
+    });
+}
+
+/// The same without those of single kinds of layers.
+kernels::NeededKernels dense_kernels_of(const std::vector<Format>& formats) {
+    constexpr std::array special{
+        "delta_net", "short_convolution", "mamba2",       "gated_rms_norm", "altup",
+        "match_rms", "statistical_top_k", "latent_store", "heads_product",  "suppress"};
+    return kernels_with([=](const kernels::KernelUse& use) {
+        const bool is_of_format =
+            !use.layout || std::ranges::find(formats, use.layout->format) != formats.end();
+        return is_of_format && std::ranges::find(special, use.operation->name) == special.end();
+    });
 }
 
 SelfCheckVerdict must_check(const kernels::SelfCheckOptions& options) {
@@ -208,7 +223,7 @@ TEST_CASE("every kernel of this device passes its check", "[self_check]") {
 TEST_CASE("kernels for other families' devices pass their checks", "[self_check]") {
     for (const auto family : all_families()) {
         const SelfCheckVerdict verdict =
-            must_check({.family = family, .scope = scope_of({Format::f32, Format::q5_k})});
+            must_check({.family = family, .needed = kernels_of({Format::f32, Format::q5_k})});
         INFO(to_string(family));
         CHECK(verdict.wrong.names().empty());
         CHECK(verdict.right.size() > 15);
@@ -219,7 +234,7 @@ TEST_CASE("kernels of fast precision pass their checks, and a wrong one is repla
           "[self_check]") {
     kernels::SelfCheckOptions options{.family = PlanFamily::nvidia,
                                       .precision = kernels::Precision::fast,
-                                      .scope = weights_scope({Format::q4_k, Format::q6_k})};
+                                      .needed = dense_kernels_of({Format::q4_k, Format::q6_k})};
     const SelfCheckVerdict verdict = must_check(options);
     CHECK(verdict.wrong.names().empty());
     const kernels::PlanTarget target{.family = PlanFamily::nvidia,
@@ -243,15 +258,15 @@ TEST_CASE("kernels of fast precision pass their checks, and a wrong one is repla
 }
 
 TEST_CASE("a mistake in any kernel is found, and in all that replace it", "[self_check]") {
-    const auto scope =
-        runs_once() ? scope_of({Format::f32, Format::q4_k}) : kernels::KernelScope::everything();
+    const kernels::NeededKernels needed =
+        runs_once() ? kernels_of({Format::f32, Format::q4_k}) : kernels::NeededKernels();
     const WrongShaders wrong;
-    const SelfCheckVerdict verdict = must_check({.scope = scope, .code = wrong.source()});
+    const SelfCheckVerdict verdict = must_check({.needed = needed, .code = wrong.source()});
     CHECK(verdict.right.names().empty());
     const kernels::PlanTarget target{.family = kernels::natural_family(gpu().device.profile()),
                                      .profile = gpu().device.profile(),
                                      .untrusted = verdict.wrong};
-    for (const kernels::KernelUse& use : kernel_uses(target, scope)) {
+    for (const kernels::KernelUse& use : needed_uses(target, needed).value()) {
         INFO(describe(use) << " " << shaders::code(use.variant).name);
         CHECK(verdict.wrong.contains(use.variant)); // all alternatives were tried
     }
@@ -269,7 +284,7 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it", "[self
             continue;
         CHECK(verdict.wrong.contains(variant) == kernels::usable(variant, target.profile).has_value());
     }
-    const Status refused = require_trusted(target, scope_of({Format::q4_0}));
+    const Status refused = require_trusted(target, kernels_of({Format::q4_0}));
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().kind == ErrorKind::unsupported);
 }
@@ -277,7 +292,7 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it", "[self
 TEST_CASE("a wrong kernel for prompts alone is named, and prompts take the rows kernel", "[self_check]") {
     const SelfCheckVerdict verdict = must_check(
         {.family = PlanFamily::nvidia,
-         .scope = weights_scope({Format::q4_0}),
+         .needed = dense_kernels_of({Format::q4_0}),
          .code = swapped(shaders::linear_prompt(shaders::Format::q4_0, shaders::Arrangement::rows),
                          shaders::linear_prompt(shaders::Format::iq4_nl, shaders::Arrangement::rows))});
     REQUIRE(verdict.wrong.names() == Names{"linear_prompt_q4_0_rows"});
@@ -290,7 +305,7 @@ TEST_CASE("a wrong kernel for matrix units alone is named, and prompts take the 
                                    kernels::Arrangement arrangement, uint32_t columns) {
         const bool has_units = kernels::usable(matrix, gpu().device.profile()).has_value();
         const SelfCheckVerdict verdict = must_check({.family = PlanFamily::nvidia,
-                                                     .scope = weights_scope({Format::q4_0}),
+                                                     .needed = dense_kernels_of({Format::q4_0}),
                                                      .code = swapped(matrix, other)});
         REQUIRE(verdict.wrong.names() == (has_units ? Names{name} : Names{}));
         const kernels::PlanTarget target{
@@ -310,7 +325,7 @@ TEST_CASE("a wrong kernel for matrix units alone is named, and prompts take the 
 TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in rows", "[self_check]") {
     const SelfCheckVerdict verdict =
         must_check({.family = PlanFamily::lavapipe,
-                    .scope = weights_scope({Format::q4_0}),
+                    .needed = dense_kernels_of({Format::q4_0}),
                     .code = swapped(shaders::linear_lanes(shaders::Format::q4_0),
                                     shaders::linear_lanes(shaders::Format::iq4_nl))});
     const bool has_lanes =
@@ -355,7 +370,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others", "[s
     for (const VariantGroup& wrong : groups_of(suspects)) {
         const SelfCheckVerdict verdict =
             must_check({.family = PlanFamily::amd,
-                        .scope = scope_of({Format::f16, Format::f32}),
+                        .needed = kernels_of({Format::f16, Format::f32}),
                         .code = [&](Variant variant) -> const shaders::Code& {
                             return wrong.contains(variant) ? all_wrong(variant) : shaders::code(variant);
                         }});
@@ -371,15 +386,15 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others", "[s
 
 TEST_CASE("a check without a time budget checks one kernel per call, and finally all",
           "[device][self_check]") {
-    kernels::SelfCheckOptions options{.family = PlanFamily::lavapipe, .scope = scope_of({Format::q8_0})};
+    kernels::SelfCheckOptions options{.family = PlanFamily::lavapipe, .needed = kernels_of({Format::q8_0})};
     const SelfCheckVerdict whole = must_check(options);
     const kernels::PlanTarget target{.family = PlanFamily::lavapipe, .profile = gpu().device.profile()};
     options.time_limit = std::chrono::seconds(0);
-    std::size_t left = kernels::kernels_left(target, options.scope, {});
+    std::size_t left = kernels::kernels_left(target, options.needed, {}).value();
     REQUIRE(left > 5);
     while (left > 0) {
         options.known = must_check(options);
-        REQUIRE(kernels::kernels_left(target, options.scope, options.known) == left - 1);
+        REQUIRE(kernels::kernels_left(target, options.needed, options.known).value() == left - 1);
         --left;
     }
     CHECK(options.known == whole);

@@ -1,4 +1,4 @@
-#include "core/model/kernel_scope.hpp"
+#include "core/kernels/kernel_choices.hpp"
 #include "core/model/model.hpp"
 #include "core/model/plan.hpp"
 #include "tests/model/model_case.hpp"
@@ -53,6 +53,24 @@ std::vector<std::string> tuned_names(const model::Blueprint& blueprint, const ke
     return names;
 }
 
+/// Names of the shader variants that a file's model launches.
+std::vector<std::string_view> kernels_of(const Bytes& bytes, const kernels::PlanTarget& planned = target()) {
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, planned);
+    if (!blueprint)
+        FAIL(blueprint.error().message);
+    const auto used = model::used_kernels(model::DryModel(*blueprint, planned), {});
+    if (!used)
+        FAIL(used.error().message);
+    return used->names();
+}
+
+bool has_kernel(const std::vector<std::string_view>& names, std::string_view part) {
+    return std::ranges::any_of(
+        names, [&](std::string_view name) { return name.find(part) != std::string_view::npos; });
+}
+
 Error error_of(const Bytes& bytes) {
     const auto blueprint = plan(bytes);
     REQUIRE(!blueprint);
@@ -91,58 +109,74 @@ TEST_CASE("the plan of a valid file has every tensor once, with the bytes of its
     CHECK(blueprint->weight_bytes == 4 * elements);
 }
 
-TEST_CASE("the kernels that a model needs follow from its tensors") {
-    using kernels::Format;
-    const auto formats = [](std::initializer_list<Format> list) {
-        std::bitset<kernels::format_count> set;
-        for (const Format format : list)
-            set.set(static_cast<std::size_t>(format));
-        return set;
-    };
-    const auto scope_of = [](const RandomModelOptions& options) {
-        const Bytes bytes = random_model(options);
-        const auto file = gguf::File::parse(bytes, "m.gguf");
-        REQUIRE(file);
-        return model::kernel_scope(*file);
-    };
+TEST_CASE("the kernels that a model needs are those that its steps launch") {
     RandomModelOptions dense = one_layer();
     dense.matrices = WeightFormat::q4_0;
     dense.embedding_format = WeightFormat::q8_0;
     dense.head_format = WeightFormat::f16;
     dense.role_formats = {{"ffn_down", WeightFormat::q5_1}};
-    const auto separate = scope_of(dense);
-    CHECK(separate.tables == formats({Format::q8_0}));
-    CHECK(separate.matrices == formats({Format::q4_0, Format::q5_1, Format::f16}));
-    CHECK(separate.stacks.none());
-    CHECK_FALSE(separate.suppressed);
+    const auto separate = kernels_of(random_model(dense));
+    CHECK(has_kernel(separate, "embed_q8_0"));
+    CHECK_FALSE(has_kernel(separate, "embed_f16"));
+    for (const std::string_view name : {"linear_rows_q4_0", "linear_rows_q5_1", "linear_rows_f16"})
+        CHECK(has_kernel(separate, name));
+    for (const std::string_view name : {"linear_rows_q8_0", "expert", "suppress", "delta_net", "mamba2"})
+        CHECK_FALSE(has_kernel(separate, name));
     dense.head = HeadKind::tied;
-    CHECK(scope_of(dense).matrices == formats({Format::q4_0, Format::q5_1, Format::q8_0}));
+    const auto tied = kernels_of(random_model(dense));
+    CHECK(has_kernel(tied, "linear_rows_q8_0"));
+    CHECK_FALSE(has_kernel(tied, "linear_rows_f16"));
 
     RandomModelOptions mixture = one_layer();
     mixture.architecture = RandomArchitecture::qwen3moe;
     mixture.matrices = WeightFormat::q8_0;
-    const auto experts = scope_of(mixture);
-    CHECK(experts.stacks == formats({Format::q8_0}));
-    CHECK(experts.matrices.test(static_cast<std::size_t>(Format::f32))); // the router
-    CHECK_FALSE(experts.delta_nets);
-    RandomModelOptions recurrent = one_layer();
-    for (const auto architecture : {RandomArchitecture::qwen35, RandomArchitecture::qwen3next}) {
-        recurrent.architecture = architecture;
-        CHECK(scope_of(recurrent).delta_nets);
-        CHECK_FALSE(scope_of(recurrent).short_convolutions);
-        CHECK_FALSE(scope_of(recurrent).mamba2);
+    const auto experts = kernels_of(random_model(mixture));
+    for (const std::string_view name : {"expert_rows_q8_0", "expert_router", "expert_group", "expert_sum"})
+        CHECK(has_kernel(experts, name));
+    CHECK_FALSE(has_kernel(experts, "expert_rows_f32"));
+}
+
+TEST_CASE("each kind of layer needs the kernels of its mixer alone") {
+    const std::vector<std::pair<RandomArchitecture, std::string_view>> kinds{
+        {RandomArchitecture::qwen35, "delta_net"},     {RandomArchitecture::qwen3next, "delta_net"},
+        {RandomArchitecture::granitehybrid, "mamba2"}, {RandomArchitecture::deepseek2, "latent_store"},
+        {RandomArchitecture::lfm2, "convolution"},     {RandomArchitecture::gemma3n, "altup"}};
+    for (const auto& [architecture, own] : kinds) {
+        INFO(to_string(architecture));
+        RandomModelOptions options = one_layer();
+        options.architecture = architecture;
+        options.layers = 2;
+        const auto kernels = kernels_of(random_model(options));
+        CHECK(has_kernel(kernels, own));
+        for (const std::string_view other : {"delta_net", "mamba2", "latent_store", "altup"}) {
+            if (other != own)
+                CHECK_FALSE(has_kernel(kernels, other));
+        }
     }
-    recurrent.architecture = RandomArchitecture::lfm2;
-    recurrent.layers = 2;
-    CHECK(scope_of(recurrent).short_convolutions);
-    CHECK_FALSE(scope_of(recurrent).delta_nets);
-    RandomModelOptions latent = one_layer();
-    latent.architecture = RandomArchitecture::deepseek2;
-    CHECK(scope_of(latent).latents);
-    CHECK_FALSE(experts.latents);
-    recurrent.architecture = RandomArchitecture::granitehybrid;
-    CHECK(scope_of(recurrent).mamba2);
-    CHECK_FALSE(scope_of(recurrent).delta_nets);
+}
+
+TEST_CASE("every kernel that a model launches has a self-check") {
+    for (const kernels::PlanFamily family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                                             kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+        kernels::PlanTarget planned = target();
+        planned.family = family;
+        planned.profile.shader_float16 = planned.profile.shader_int64 = true;
+        planned.profile.workgroup_invocations_max = 1024;
+        planned.profile.shared_bytes = 32768;
+        kernels::VariantSet checked;
+        for (const kernels::KernelUse& use : kernel_uses(planned))
+            checked.add(use.variant);
+        for (const RandomArchitecture architecture : all_random_architectures) {
+            INFO(to_string(architecture));
+            RandomModelOptions options = one_layer();
+            options.architecture = architecture;
+            options.layers = 2;
+            for (const std::string_view name : kernels_of(random_model(options), planned)) {
+                INFO(name);
+                CHECK(checked.contains(*kernels::variant_named(name)));
+            }
+        }
+    }
 }
 
 TEST_CASE("a missing tensor is named") {
@@ -412,8 +446,9 @@ TEST_CASE("gemma3n's projections of streams are planned as a matrix for each str
     CHECK(part->count == 1);
     CHECK(part->rows == 64);
     CHECK(part->offset == uint64_t{2} * 64 * 64 * 4);
-    CHECK(model::kernel_scope(*file).altup);
-    CHECK(model::kernel_scope(*file).stacks.none());
+    const std::vector<std::string_view> kernels = kernels_of(bytes);
+    CHECK(has_kernel(kernels, "altup"));
+    CHECK_FALSE(has_kernel(kernels, "expert"));
 
     set_integer(bytes, "gemma3n.altup.num_inputs", 3);
     CHECK(error_of(bytes).message ==

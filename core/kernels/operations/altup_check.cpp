@@ -189,17 +189,15 @@ void make_statistical_top_k_problem(KernelRun& run, const KernelUse&) {
 const Operation altup_operation{
     .name = "altup",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(altup_operation, reduced(target, shaders::altup), scope.altup);
-        },
+        [](const PlanTarget& target) { return one_use(altup_operation, reduced(target, shaders::altup)); },
     .make_problem = make_altup_problem,
 };
 
 const Operation match_rms_operation{
     .name = "match_rms",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(match_rms_operation, reduced(target, shaders::match_rms), scope.altup);
+        [](const PlanTarget& target) {
+            return one_use(match_rms_operation, reduced(target, shaders::match_rms));
         },
     .make_problem = make_match_rms_problem,
 };
@@ -207,9 +205,8 @@ const Operation match_rms_operation{
 const Operation statistical_top_k_operation{
     .name = "statistical_top_k",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(statistical_top_k_operation, reduced(target, shaders::statistical_top_k),
-                           scope.altup);
+        [](const PlanTarget& target) {
+            return one_use(statistical_top_k_operation, reduced(target, shaders::statistical_top_k));
         },
     .make_problem = make_statistical_top_k_problem,
 };

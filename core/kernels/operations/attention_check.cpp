@@ -368,7 +368,7 @@ void make_attention_merge_problem(KernelRun& run, const KernelUse&) {
     run.expect_rows(output, 0, expected);
 }
 
-std::vector<KernelUse> attention_uses(const PlanTarget& target, const KernelScope&) {
+std::vector<KernelUse> attention_uses(const PlanTarget& target) {
     constexpr AttentionShape usual{.q_heads = 32, .kv_heads = 8, .head_dim = 128}; // a cache in f16
     constexpr AttentionShape odd{.q_heads = 32, .kv_heads = 8, .head_dim = 18};    // of the general kernel
     std::vector<KernelUse> uses;
@@ -396,8 +396,7 @@ const Operation attention_operation{
 
 const Operation attention_merge_operation{
     .name = "attention_merge",
-    .uses = [](const PlanTarget&,
-               const KernelScope&) { return one_use(attention_merge_operation, shaders::attention_merge()); },
+    .uses = [](const PlanTarget&) { return one_use(attention_merge_operation, shaders::attention_merge()); },
     .make_problem = make_attention_merge_problem,
 };
 

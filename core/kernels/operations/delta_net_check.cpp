@@ -135,10 +135,7 @@ void make_delta_net_problem(KernelRun& run, const KernelUse&) {
 
 const Operation delta_net_operation{
     .name = "delta_net",
-    .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(delta_net_operation, shaders::delta_net(), scope.delta_nets);
-        },
+    .uses = [](const PlanTarget&) { return one_use(delta_net_operation, shaders::delta_net()); },
     .make_problem = make_delta_net_problem,
 };
 

@@ -66,9 +66,9 @@ void make_embed_problem(KernelRun& run, const KernelUse& use) {
     run.expect_rows(with_positions, 0, expected);
 }
 
-std::vector<KernelUse> embed_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> embed_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : matrix_layouts(target, scope, scope.tables)) {
+    for (const Layout layout : matrix_layouts(target, scope)) {
         uses.push_back({.operation = &embed_operation,
                         .variant = shaders::embed(static_cast<shaders::Format>(layout.format),
                                                   static_cast<shaders::Arrangement>(layout.arrangement)),

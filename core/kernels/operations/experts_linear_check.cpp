@@ -249,25 +249,24 @@ void make_expert_down_problem(KernelRun& run, const KernelUse& use) {
     make_down_problem(run, use, 3, true);
 }
 
-std::vector<KernelUse> expert_linear_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> expert_linear_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
     const auto add = [&](shaders::Variant variant, Layout layout) {
         uses.push_back({.operation = &expert_linear_operation, .variant = variant, .layout = layout});
     };
-    for (const Format format : members(scope.stacks)) {
+    for (const Format format : all_formats()) {
         const Arrangement usual = stack_arrangement(target, format, tile_columns);
         const Layout exact = exact_layout(target, format);
         if (usual == Arrangement::tiles)
             add(expert_tiles_plan(target, format).variant, {.format = format, .arrangement = usual});
-        if (usual != Arrangement::tiles || scope.odd_columns)
-            add(exact_stack_variant(target, exact), exact);
+        add(exact_stack_variant(target, exact), exact);
     }
     return uses;
 }
 
-std::vector<KernelUse> expert_gate_up_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> expert_gate_up_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : tiled_stacks(target, scope)) {
+    for (const Layout layout : tiled_stacks(target)) {
         uses.push_back({.operation = &expert_gate_up_operation,
                         .variant = expert_tiles_plan(target, layout.format).variant,
                         .layout = layout});
@@ -275,9 +274,9 @@ std::vector<KernelUse> expert_gate_up_uses(const PlanTarget& target, const Kerne
     return uses;
 }
 
-std::vector<KernelUse> expert_down_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> expert_down_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : tiled_stacks(target, scope)) {
+    for (const Layout layout : tiled_stacks(target)) {
         uses.push_back({.operation = &expert_down_operation,
                         .variant = expert_down_plan(target, layout.format).variant,
                         .layout = layout});

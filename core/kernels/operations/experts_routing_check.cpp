@@ -301,9 +301,8 @@ void make_expert_sum_problem(KernelRun& run, const KernelUse&) {
     make_sum_problem(run, true);
 }
 
-std::vector<KernelUse> expert_router_uses(const PlanTarget& target, const KernelScope& scope) {
-    const bool has_router = scope.stacks.any() && scope.matrices.test(static_cast<std::size_t>(Format::f32));
-    if (!has_router || !expert_router_usable(target, {.layout = exact_layout(target, Format::f32)}))
+std::vector<KernelUse> expert_router_uses(const PlanTarget& target) {
+    if (!expert_router_usable(target, {.layout = exact_layout(target, Format::f32)}))
         return {};
     return {{.operation = &expert_router_operation, .variant = reduced(target, shaders::expert_router)}};
 }
@@ -313,9 +312,8 @@ std::vector<KernelUse> expert_router_uses(const PlanTarget& target, const Kernel
 const Operation expert_route_operation{
     .name = "expert_route",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(expert_route_operation, reduced(target, shaders::expert_route),
-                           scope.stacks.any());
+        [](const PlanTarget& target) {
+            return one_use(expert_route_operation, reduced(target, shaders::expert_route));
         },
     .make_problem = make_expert_route_problem,
 };
@@ -328,19 +326,13 @@ const Operation expert_router_operation{
 
 const Operation expert_group_operation{
     .name = "expert_group",
-    .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(expert_group_operation, shaders::expert_group(), scope.stacks.any());
-        },
+    .uses = [](const PlanTarget&) { return one_use(expert_group_operation, shaders::expert_group()); },
     .make_problem = make_expert_group_problem,
 };
 
 const Operation expert_sum_operation{
     .name = "expert_sum",
-    .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(expert_sum_operation, shaders::expert_sum(), scope.stacks.any());
-        },
+    .uses = [](const PlanTarget&) { return one_use(expert_sum_operation, shaders::expert_sum()); },
     .make_problem = make_expert_sum_problem,
 };
 

@@ -128,9 +128,9 @@ void make_fused_linear_problem(KernelRun& run, const KernelUse& use) {
                           {tile_columns, 17 * tile_columns, 1}); // the largest workgroup
 }
 
-std::vector<KernelUse> fused_linear_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> fused_linear_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : tiled_matrices(target, scope)) {
+    for (const Layout layout : tiled_matrices(target)) {
         const FusedLinearPlan plan =
             fused_linear_plan(target, layout.format, usual_width, usual_width, 1, false);
         const shaders::Variant variant = fused_linear_variant(plan, layout.format);

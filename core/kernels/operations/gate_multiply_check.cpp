@@ -120,8 +120,7 @@ void make_gate_multiply_problem(KernelRun& run, const KernelUse&) {
 
 const Operation gate_multiply_operation{
     .name = "gate_multiply",
-    .uses = [](const PlanTarget&,
-               const KernelScope&) { return one_use(gate_multiply_operation, shaders::gate_multiply()); },
+    .uses = [](const PlanTarget&) { return one_use(gate_multiply_operation, shaders::gate_multiply()); },
     .make_problem = make_gate_multiply_problem,
 };
 

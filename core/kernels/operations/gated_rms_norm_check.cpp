@@ -56,9 +56,8 @@ void make_gated_rms_norm_problem(KernelRun& run, const KernelUse&) {
 const Operation gated_rms_norm_operation{
     .name = "gated_rms_norm",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(gated_rms_norm_operation, reduced(target, shaders::gated_rms_norm),
-                           scope.delta_nets || scope.mamba2);
+        [](const PlanTarget& target) {
+            return one_use(gated_rms_norm_operation, reduced(target, shaders::gated_rms_norm));
         },
     .make_problem = make_gated_rms_norm_problem,
 };

@@ -36,7 +36,7 @@ void make_halve_problem(KernelRun& run, const KernelUse&) {
 const Operation halve_operation{
     .name = "halve",
     .uses =
-        [](const PlanTarget& target, const KernelScope&) {
+        [](const PlanTarget& target) {
             return one_use(halve_operation, shaders::halve(), reads_halves(target, tile_columns));
         },
     .make_problem = make_halve_problem,

@@ -130,10 +130,10 @@ void make_heads_linear_problem(KernelRun& run, const KernelUse& use) {
                   .positions = {41}});
 }
 
-std::vector<KernelUse> heads_linear_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> heads_linear_uses(const PlanTarget& target) {
     constexpr uint32_t usual_head_dim = 128;
     std::vector<KernelUse> uses;
-    for (const Layout layout : tiled_matrices(target, scope)) {
+    for (const Layout layout : tiled_matrices(target)) {
         const LinearPlan plan =
             heads_linear_plan(target, layout.format, usual_width, usual_width, 1, usual_head_dim);
         const shaders::Variant variant = heads_linear_variant(plan, layout.format);

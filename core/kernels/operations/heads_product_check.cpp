@@ -41,9 +41,9 @@ void make_heads_product_problem(KernelRun& run, const KernelUse& use) {
     make_heads_problem(run, use, 11);
 }
 
-std::vector<KernelUse> heads_product_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> heads_product_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Format format : members(scope.latents ? scope.stacks : FormatSet())) {
+    for (const Format format : all_formats()) {
         const Layout layout = exact_layout(target, format);
         uses.push_back({.operation = &heads_product_operation,
                         .variant = exact_stack_variant(target, layout),

@@ -98,8 +98,8 @@ void make_latent_store_problem(KernelRun& run, const KernelUse&) {
 const Operation latent_store_operation{
     .name = "latent_store",
     .uses =
-        [](const PlanTarget& target, const KernelScope& scope) {
-            return one_use(latent_store_operation, reduced(target, shaders::latent_store), scope.latents);
+        [](const PlanTarget& target) {
+            return one_use(latent_store_operation, reduced(target, shaders::latent_store));
         },
     .make_problem = make_latent_store_problem,
 };

@@ -170,14 +170,14 @@ std::optional<KernelUse> use_of(const PlanTarget& target, Layout layout, RowPath
                      .factors = factors};
 }
 
-std::vector<KernelUse> linear_uses(const PlanTarget& target, const KernelScope& scope) {
+std::vector<KernelUse> linear_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : matrix_layouts(target, scope, scope.matrices)) {
+    for (const Layout layout : matrix_layouts(target, scope)) {
         for (const RowPath path : {RowPath::decode, RowPath::prefill}) {
             if (const auto use = use_of(target, layout, path, OperandPrecision::f16_allowed))
                 uses.push_back(*use);
         }
-        if (scope.stacks.none() || layout.arrangement == Arrangement::tiles)
+        if (layout.arrangement == Arrangement::tiles)
             continue;
         const auto router = use_of(target, layout, RowPath::prefill, OperandPrecision::f32);
         if (router && (uses.empty() || router->variant != uses.back().variant))

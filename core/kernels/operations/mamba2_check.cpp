@@ -124,10 +124,7 @@ void make_mamba2_problem(KernelRun& run, const KernelUse&) {
 
 const Operation mamba2_operation{
     .name = "mamba2",
-    .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(mamba2_operation, shaders::mamba2(), scope.mamba2);
-        },
+    .uses = [](const PlanTarget&) { return one_use(mamba2_operation, shaders::mamba2()); },
     .make_problem = make_mamba2_problem,
 };
 

@@ -137,7 +137,7 @@ void make_rms_norm_problem(KernelRun& run, const KernelUse&) {
 const Operation rms_norm_operation{
     .name = "rms_norm",
     .uses =
-        [](const PlanTarget& target, const KernelScope&) {
+        [](const PlanTarget& target) {
             return one_use(rms_norm_operation, reduced(target, shaders::rms_norm));
         },
     .make_problem = make_rms_norm_problem,

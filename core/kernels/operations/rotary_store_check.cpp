@@ -114,7 +114,7 @@ void make_rotary_store_problem(KernelRun& run, const KernelUse&) {
 const Operation rotary_store_operation{
     .name = "rotary_store",
     .uses =
-        [](const PlanTarget& target, const KernelScope&) {
+        [](const PlanTarget& target) {
             return one_use(rotary_store_operation, reduced(target, shaders::rotary_store));
         },
     .make_problem = make_rotary_store_problem,

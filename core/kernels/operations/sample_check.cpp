@@ -179,7 +179,7 @@ void make_sample_finish_problem(KernelRun& run, const KernelUse&) {
 const Operation sample_partial_operation{
     .name = "sample_partial",
     .uses =
-        [](const PlanTarget& target, const KernelScope&) {
+        [](const PlanTarget& target) {
             return one_use(sample_partial_operation, reduced(target, shaders::sample_partial));
         },
     .make_problem = make_sample_partial_problem,
@@ -188,7 +188,7 @@ const Operation sample_partial_operation{
 const Operation sample_finish_operation{
     .name = "sample_finish",
     .uses =
-        [](const PlanTarget& target, const KernelScope&) {
+        [](const PlanTarget& target) {
             return one_use(sample_finish_operation, reduced(target, shaders::sample_finish));
         },
     .make_problem = make_sample_finish_problem,

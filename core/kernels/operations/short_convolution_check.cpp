@@ -69,10 +69,7 @@ void make_short_convolution_problem(KernelRun& run, const KernelUse&) {
 const Operation short_convolution_operation{
     .name = "short_convolution",
     .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(short_convolution_operation, shaders::short_convolution(),
-                           scope.delta_nets || scope.short_convolutions || scope.mamba2);
-        },
+        [](const PlanTarget&) { return one_use(short_convolution_operation, shaders::short_convolution()); },
     .make_problem = make_short_convolution_problem,
 };
 

@@ -44,8 +44,7 @@ void make_soft_cap_problem(KernelRun& run, const KernelUse&) {
 
 const Operation soft_cap_operation{
     .name = "soft_cap",
-    .uses = [](const PlanTarget&,
-               const KernelScope&) { return one_use(soft_cap_operation, shaders::soft_cap()); },
+    .uses = [](const PlanTarget&) { return one_use(soft_cap_operation, shaders::soft_cap()); },
     .make_problem = make_soft_cap_problem,
 };
 

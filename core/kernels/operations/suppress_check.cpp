@@ -30,10 +30,7 @@ void make_suppress_problem(KernelRun& run, const KernelUse&) {
 
 const Operation suppress_operation{
     .name = "suppress",
-    .uses =
-        [](const PlanTarget&, const KernelScope& scope) {
-            return one_use(suppress_operation, shaders::suppress(), scope.suppressed);
-        },
+    .uses = [](const PlanTarget&) { return one_use(suppress_operation, shaders::suppress()); },
     .make_problem = make_suppress_problem,
 };
 

@@ -17,24 +17,24 @@ shaders::Variant reduced(const PlanTarget& target, Shader shader) {
     return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
 }
 
-/// The use of a kernel that reads no matrices, if it is in the scope.
-std::vector<KernelUse> one_use(const Operation& operation, shaders::Variant variant, bool in_scope = true);
+/// The use of a kernel that reads no matrices.
+std::vector<KernelUse> one_use(const Operation& operation, shaders::Variant variant);
 
-/// Layouts of matrices and tables in some formats, format by format. Formats in tiles also have a layout for
-/// row kernels if the scope has odd widths or exact products.
-std::vector<Layout> matrix_layouts(const PlanTarget& target, const KernelScope& scope, FormatSet formats);
+/// Layouts of matrices and tables, format by format. Formats in tiles also have a layout for row kernels:
+/// of odd widths and of exact products.
+std::vector<Layout> matrix_layouts(const PlanTarget& target);
 
 /// The same without those in another arrangement.
-std::vector<Layout> tiled_matrices(const PlanTarget& target, const KernelScope& scope);
+std::vector<Layout> tiled_matrices(const PlanTarget& target);
 
-/// Layouts of the scope's stacks in tiles.
-std::vector<Layout> tiled_stacks(const PlanTarget& target, const KernelScope& scope);
+/// Layouts of stacks in tiles.
+std::vector<Layout> tiled_stacks(const PlanTarget& target);
 
 /// The layout of a stack that is not in tiles, and the kernel that multiplies it.
 Layout exact_layout(const PlanTarget& target, Format format);
 shaders::Variant exact_stack_variant(const PlanTarget& target, Layout layout);
 
-/// The formats of a set, in order.
-std::vector<Format> members(FormatSet formats);
+/// Every format, in order.
+std::vector<Format> all_formats();
 
 } // namespace etna::kernels
