@@ -14,7 +14,7 @@ namespace etna::kernels {
 class KernelRun;
 struct Operation;
 
-/// The kernels that somebody needs of those that the plans for a target select: their variants. Empty: all.
+/// The kernels that a caller needs of those that the plans for a target select: their variants. Empty: all.
 using NeededKernels = std::function<Result<VariantSet>(const PlanTarget& target)>;
 
 /// A kernel that the plans for a device select, and its use.

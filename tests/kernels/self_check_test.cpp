@@ -266,7 +266,8 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it", "[self
     const kernels::PlanTarget target{.family = kernels::natural_family(gpu().device.profile()),
                                      .profile = gpu().device.profile(),
                                      .untrusted = verdict.wrong};
-    for (const kernels::KernelUse& use : needed_uses(target, needed).value()) {
+    const std::vector<kernels::KernelUse> uses = needed_uses(target, needed).value();
+    for (const kernels::KernelUse& use : uses) {
         INFO(describe(use) << " " << shaders::code(use.variant).name);
         CHECK(verdict.wrong.contains(use.variant)); // all alternatives were tried
     }

@@ -68,7 +68,7 @@ void make_embed_problem(KernelRun& run, const KernelUse& use) {
 
 std::vector<KernelUse> embed_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : matrix_layouts(target, scope)) {
+    for (const Layout layout : matrix_layouts(target)) {
         uses.push_back({.operation = &embed_operation,
                         .variant = shaders::embed(static_cast<shaders::Format>(layout.format),
                                                   static_cast<shaders::Arrangement>(layout.arrangement)),

@@ -37,7 +37,8 @@ const Operation halve_operation{
     .name = "halve",
     .uses =
         [](const PlanTarget& target) {
-            return one_use(halve_operation, shaders::halve(), reads_halves(target, tile_columns));
+            return reads_halves(target, tile_columns) ? one_use(halve_operation, shaders::halve())
+                                                      : std::vector<KernelUse>();
         },
     .make_problem = make_halve_problem,
 };

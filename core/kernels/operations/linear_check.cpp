@@ -172,7 +172,7 @@ std::optional<KernelUse> use_of(const PlanTarget& target, Layout layout, RowPath
 
 std::vector<KernelUse> linear_uses(const PlanTarget& target) {
     std::vector<KernelUse> uses;
-    for (const Layout layout : matrix_layouts(target, scope)) {
+    for (const Layout layout : matrix_layouts(target)) {
         for (const RowPath path : {RowPath::decode, RowPath::prefill}) {
             if (const auto use = use_of(target, layout, path, OperandPrecision::f16_allowed))
                 uses.push_back(*use);
