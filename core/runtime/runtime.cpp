@@ -12,11 +12,13 @@
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace etna::runtime {
 namespace {
@@ -53,13 +55,22 @@ Result<kernels::VariantSet> no_kernels(const kernels::PlanTarget&) {
     return kernels::VariantSet();
 }
 
-/// The kernels of a file's model, in steps of these options. Borrows the file.
+/// The kernels of a file's model, in steps of these options, found once for each set of untrusted ones.
+/// Borrows the file.
 kernels::NeededKernels kernels_of(const gguf::File& file, const ExecutorOptions& options) {
     const engine::DeviceSizes sizes = device_sizes(options);
-    return [&file, sizes](const kernels::PlanTarget& target) -> Result<kernels::VariantSet> {
+    using Found = std::pair<kernels::VariantSet, kernels::VariantSet>; // untrusted, used
+    const auto found = std::make_shared<std::vector<Found>>();
+    return [&file, sizes, found](const kernels::PlanTarget& target) -> Result<kernels::VariantSet> {
+        const auto known = std::ranges::find(*found, target.untrusted, &Found::first);
+        if (known != found->end())
+            return known->second;
         ETNA_TRY(const model::Blueprint blueprint,
                  model::plan_model(file, target, {.has_draft_head = sizes.has_draft_head}));
-        return model::used_kernels(model::DryModel(blueprint, target), sizes.cache_formats);
+        ETNA_TRY(const kernels::VariantSet used,
+                 model::used_kernels(model::DryModel(blueprint, target), sizes.cache_formats));
+        found->emplace_back(target.untrusted, used);
+        return used;
     };
 }
 
