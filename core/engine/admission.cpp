@@ -13,33 +13,35 @@ constexpr uint32_t quantum_divisor = 4;
 } // namespace
 
 void Admission::add(Sequence& sequence) {
-    counters_.add_sequence(sequence.client);
+    counters_.add_sequence(sequence.request->client);
     waiting_.insert(sequence);
 }
 
 void Admission::remove(const Sequence& sequence) {
     if (std::erase(running_, &sequence) > 0)
-        counters_.remove_running(sequence.client);
+        counters_.remove_running(sequence.request->client);
     waiting_.erase(sequence);
-    counters_.remove_sequence(sequence.client);
+    counters_.remove_sequence(sequence.request->client);
 }
 
 void Admission::start(Sequence& sequence) {
     waiting_.erase(sequence);
     running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, is_older), &sequence);
-    counters_.add_running(sequence.client);
+    counters_.add_running(sequence.request->client);
     sequence.quantum_end =
         sequence.length() + std::max(quantum_tokens_min, sequence.length() / quantum_divisor);
 }
 
 void Admission::stop(Sequence& sequence) {
     std::erase(running_, &sequence);
-    counters_.remove_running(sequence.client);
+    counters_.remove_running(sequence.request->client);
     waiting_.insert(sequence);
 }
 
 bool Admission::is_served_before(const Sequence& a, const Sequence& b) const {
-    return a.client == b.client ? has_precedence(&a, &b) : counters_.comes_before(a.client, b.client);
+    const ClientId client = a.request->client;
+    const ClientId other = b.request->client;
+    return client == other ? has_precedence(&a, &b) : counters_.comes_before(client, other);
 }
 
 /// Returns the number of running sequences of the group. Hypotheses that wait for others of their search do
@@ -51,8 +53,10 @@ std::size_t Admission::running_in_group(RequestId request_group) const {
 }
 
 bool Admission::is_admitted_before(const Sequence& waiting, const Sequence& running) const {
-    return waiting.client == running.client ? waiting.priority < running.priority
-                                            : counters_.comes_before(waiting.client, running.client);
+    const Request& next = *waiting.request;
+    const Request& other = *running.request;
+    return next.client == other.client ? next.priority < other.priority
+                                       : counters_.comes_before(next.client, other.client);
 }
 
 /// Returns the next sequence of a queue to run: among those of the first priority, the oldest of the group
@@ -64,7 +68,7 @@ Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
         if (one->backpressure == Backpressure::on || one->has_continuations ||
             one->constraint_state.is_stalled())
             continue;
-        if (next != nullptr && one->priority != next->priority)
+        if (next != nullptr && one->request->priority != next->request->priority)
             break;
         const std::size_t running = running_in_group(one->request_group);
         if (next == nullptr || running < fewest) {
@@ -80,7 +84,7 @@ Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
 Sequence* Admission::next() const {
     Sequence* next = nullptr;
     for (const auto& [client, queue] : waiting_.queues()) {
-        if (next != nullptr && counters_.comes_before(next->client, client))
+        if (next != nullptr && counters_.comes_before(next->request->client, client))
             continue;
         if (Sequence* const one = next_in(queue); one != nullptr)
             next = one;
@@ -100,13 +104,15 @@ Sequence* Admission::victim_for(const Sequence& next) const {
 /// was served most, among clients that were served more than `next`'s and run two sequences more, or one more
 /// if the sequence has used its quantum. Null: none.
 Sequence* Admission::victim_of_client(const Sequence& next) const {
+    const ClientId client = next.request->client;
     Sequence* victim = nullptr;
     for (Sequence* const running : running_) {
         Sequence& one = *running;
-        if (one.client == next.client || !counters_.may_preempt(next.client, one.client))
+        const ClientId other = one.request->client;
+        if (other == client || !counters_.may_preempt(client, other))
             continue;
         const bool has_used_quantum = one.length() >= one.quantum_end;
-        if (!has_used_quantum && !counters_.is_crowding(one.client, next.client))
+        if (!has_used_quantum && !counters_.is_crowding(other, client))
             continue;
         if (victim == nullptr || is_served_before(*victim, one))
             victim = &one;
@@ -119,7 +125,7 @@ Sequence* Admission::victim_of_client(const Sequence& next) const {
 Sequence* Admission::victim_of_priority(const Sequence& next) const {
     Sequence* victim = nullptr;
     for (Sequence* const one : running_) {
-        if (one->client == next.client && one->priority > next.priority &&
+        if (one->request->client == next.request->client && one->request->priority > next.request->priority &&
             (victim == nullptr || has_precedence(victim, one)))
             victim = one;
     }
@@ -135,7 +141,8 @@ Sequence* Admission::victim_of_group(const Sequence& next) const {
     Sequence* youngest = nullptr;
     std::size_t largest = 1;
     for (auto one = running_.rbegin(); one != running_.rend(); ++one) {
-        if ((*one)->client != next.client || (*one)->priority < next.priority)
+        if ((*one)->request->client != next.request->client ||
+            (*one)->request->priority < next.request->priority)
             continue;
         if (const std::size_t running = running_in_group((*one)->request_group); running > largest) {
             youngest = *one;

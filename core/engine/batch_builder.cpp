@@ -69,7 +69,7 @@ Row& BatchBuilder::append_row(Sequence& sequence, std::optional<TokenId> draft) 
     row.rope_position = sequence.rope_position(position);
     if (draft) {
         row.value = *draft;
-    } else if (const EmbeddingSegment* const segment = segment_at(sequence.embeddings, position)) {
+    } else if (const EmbeddingSegment* const segment = segment_at(sequence.request->embeddings, position)) {
         row.input = RowInput::embedding;
         row.value = static_cast<uint32_t>(batch_.embeddings.size());
         batch_.embeddings.push_back(segment->row(position));
@@ -95,7 +95,7 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
     if (row.output_kind == OutputKind::sampled) {
         slot = free_slots_.back();
         free_slots_.pop_back();
-        row.sampling = sequence.sampling;
+        row.sampling = sequence.request->sampling;
         row.output_slot = *slot;
         row.requests_draft = sequence.requests_head_draft(row.position);
     }
@@ -109,11 +109,12 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
 }
 
 void BatchBuilder::request_prompt_output(Sequence& sequence, Row& row) {
-    row.output_kind = sequence.hidden ? OutputKind::hidden : OutputKind::logits;
-    row.candidates = sequence.hidden ? 0 : std::min(sequence.prompt_candidates, limits_.vocabulary);
+    const Request& request = *sequence.request;
+    row.output_kind = request.hidden ? OutputKind::hidden : OutputKind::logits;
+    row.candidates = request.hidden ? 0 : std::min(request.prompt_candidates.value_or(0), limits_.vocabulary);
     head_rows_ += runs_head(row.output_kind) ? 1 : 0;
     sequence.prompt_output_begin =
-        sequence.hidden == HiddenRows::first ? sequence.prompt_tokens - 1 : row.position + 1;
+        request.hidden == HiddenRows::first ? sequence.prompt_tokens - 1 : row.position + 1;
     step_.push_back({.sequence = sequence.id, .position = row.position});
 }
 
@@ -122,7 +123,7 @@ bool BatchBuilder::has_output_for(const Sequence& sequence) const {
         return output_spec_for(sequence, sequence.expected_length() - 1, limits_).output_kind ==
                OutputKind::sampled;
     };
-    return sequence.hidden || (outputs_left() > 0 && (!free_slots_.empty() || !samples_on_device()));
+    return sequence.request->hidden || (outputs_left() > 0 && (!free_slots_.empty() || !samples_on_device()));
 }
 
 const Batch& BatchBuilder::finish() {

@@ -10,7 +10,7 @@ namespace etna::engine {
 void BeamSearches::begin(const BeamOptions& beams, Sequence& first) {
     const auto [entry, is_new] = groups_.emplace(
         first.id.request,
-        Group{.search = BeamSearch(beams, {.end_tokens = first.end_tokens,
+        Group{.search = BeamSearch(beams, {.end_tokens = first.request->end_tokens,
                                            .max_tokens = first.length_max - first.prompt_tokens}),
               .answers = beams.answers,
               .live = {&first},

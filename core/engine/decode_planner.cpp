@@ -21,7 +21,7 @@ void DecodePlanner::plan(Updates& updates, Clock::time_point now) {
         const uint32_t count = reserve_rows(sequence);
         drafts_.reserve(sequence);
         builder_.append_rows(sequence, count);
-        admission_.charge(sequence.client, count);
+        admission_.charge(sequence.request->client, count);
         drafts_.append_rows(sequence);
     }
 }

@@ -82,13 +82,13 @@ std::vector<DraftRequest> DraftPlanner::draft() {
             take_head_draft(*sequence);
         rows -= static_cast<uint32_t>(state.drafts.size());
         tokens_max = std::min(tokens_max, state.model_control.length());
-        if (!state.drafts.empty() || tokens_max == 0 || !sequence->embeddings.empty())
+        if (!state.drafts.empty() || tokens_max == 0 || !sequence->request->embeddings.empty())
             continue; // the draft model cannot read embeddings
         rows -= tokens_max;
         requests.push_back({.request = sequence->id.request,
                             .text = {sequence->tokens, sequence->kinds},
-                            .sampling = sequence->sampling,
-                            .cache_salt = sequence->cache_salt,
+                            .sampling = sequence->request->sampling,
+                            .cache_salt = sequence->request->cache_salt,
                             .tokens_max = tokens_max,
                             .confidence_min = state.options.confidence_min,
                             .is_caught_up = is_caught_up(*sequence)});
@@ -153,7 +153,7 @@ void DraftPlanner::append_rows(Sequence& sequence) {
         return state.skip();
     builder_.append_drafts(sequence, state.drafts);
     const auto count = static_cast<uint32_t>(state.drafts.size());
-    admission_.charge(sequence.client, count);
+    admission_.charge(sequence.request->client, count);
     builder_.take_spare_rows(count);
     state.drafts.clear();
     state.in_flight = count;

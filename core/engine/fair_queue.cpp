@@ -45,26 +45,26 @@ bool ClientTokenCounters::may_preempt(ClientId next, ClientId victim) const {
 }
 
 void WaitingQueue::insert(Sequence& sequence) {
-    Queue& queue = queues_[sequence.client];
+    Queue& queue = queues_[sequence.request->client];
     queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence, has_precedence), &sequence);
     ++size_;
-    prioritized_.add(sequence.priority, 1);
+    prioritized_.add(sequence.request->priority, 1);
 }
 
 void WaitingQueue::erase(const Sequence& sequence) {
-    const auto found = queues_.find(sequence.client);
+    const auto found = queues_.find(sequence.request->client);
     if (found == queues_.end())
         return;
     if (std::erase(found->second, &sequence) == 0)
         return;
     --size_;
-    prioritized_.add(sequence.priority, -1);
+    prioritized_.add(sequence.request->priority, -1);
     if (found->second.empty())
         queues_.erase(found);
 }
 
 bool WaitingQueue::contains(const Sequence& sequence) const {
-    const auto found = queues_.find(sequence.client);
+    const auto found = queues_.find(sequence.request->client);
     return found != queues_.end() &&
            std::find(found->second.begin(), found->second.end(), &sequence) != found->second.end();
 }

@@ -13,7 +13,7 @@ Status OutputReader::read(Sequence& sequence, const PendingOutput& pending, cons
     const uint32_t position = pending.position;
     if (output.error)
         return *output.error;
-    if (sequence.hidden) {
+    if (sequence.request->hidden) {
         take_hidden(sequence, pending, output, updates, now);
         return {};
     }
@@ -48,7 +48,7 @@ Status OutputReader::read(Sequence& sequence, const PendingOutput& pending, cons
 void OutputReader::take_hidden(Sequence& sequence, const PendingOutput& pending, const RowOutput& output,
                                Updates& updates, Clock::time_point now) {
     const bool is_last = pending.position + 1 == sequence.prompt_tokens;
-    if (sequence.hidden == HiddenRows::mean) {
+    if (sequence.request->hidden == HiddenRows::mean) {
         sequence.hidden_sum.resize(output.hidden.size());
         for (std::size_t i = 0; i < output.hidden.size(); ++i)
             sequence.hidden_sum[i] += double{output.hidden[i]};
@@ -60,7 +60,7 @@ void OutputReader::take_hidden(Sequence& sequence, const PendingOutput& pending,
         sequence.hidden_states.insert(sequence.hidden_states.end(), output.hidden.begin(),
                                       output.hidden.end());
     }
-    if (!is_last && sequence.hidden != HiddenRows::first)
+    if (!is_last && sequence.request->hidden != HiddenRows::first)
         return;
     sequence.first_token = now;
     Finished finished = describe_end(sequence, now);
@@ -112,7 +112,7 @@ Status OutputReader::finish_or_force(Sequence& sequence, Updates& updates, Clock
         sequence.pending_samples = 0; // of rows in flight, for the position of this token
         sequence.append(*token);
         TokenEvent forced{.token = *token}; // with a probability of 1
-        if (sequence.top_candidates > 0)
+        if (sequence.request->top_candidates > 0)
             forced.top = {{.token = *token, .logit = 0}};
         emit(updates, sequence.id.request, 0, std::move(forced));
     }

@@ -96,14 +96,14 @@ uint32_t PrefillPlanner::end_of_rows(const Sequence& sequence, uint32_t end) con
     if (end == sequence.length() && !builder_.has_output_for(sequence))
         --end; // the last row produces an output, for which this batch has no capacity
     const uint32_t first = std::max(begin, sequence.prompt_output_begin);
-    if (!sequence.hidden &&
+    if (!sequence.request->hidden &&
         sequence.needs_prompt_output(first)) { // half of the outputs, so that other sequences get some
         const uint32_t outputs = builder_.outputs_left();
         const bool is_whole = sequence.has_whole_segments();
         end = std::min(end, first + (is_whole ? outputs : divide_up(outputs, 2)));
     }
     uint32_t embeddings = builder_.embeddings_left();
-    for (uint32_t position = begin; position < end && !sequence.embeddings.empty(); ++position) {
+    for (uint32_t position = begin; position < end && !sequence.request->embeddings.empty(); ++position) {
         if (sequence.tokens[position] == no_token && embeddings-- == 0)
             end = position;
     }
@@ -127,7 +127,7 @@ uint32_t PrefillPlanner::next_snapshot(const Sequence& sequence, uint32_t begin)
     if (last_page >= sequence.held.recurrent.snapshot_position + snapshot_rows_min)
         add(last_page);
     add(std::min((begin / snapshot_interval + 1) * snapshot_interval, length));
-    const std::vector<uint32_t>& branches = sequence.branch_positions;
+    const std::vector<uint32_t>& branches = sequence.request->branch_positions;
     const auto branch = std::upper_bound(branches.begin(), branches.end(), begin);
     if (branch != branches.end() && *branch < length)
         add(*branch);
@@ -159,7 +159,7 @@ void PrefillPlanner::append_rows(Sequence& sequence, uint32_t count) {
         next_snapshot(sequence, begin - 1) == begin)
         cache_.snapshot(sequence.held, sequence.content());
     builder_.append_rows(sequence, count);
-    admission_.charge(sequence.client, count);
+    admission_.charge(sequence.request->client, count);
     if (sequence.computed_tokens == sequence.length())
         sequence.state = SequenceState::decode;
 }

@@ -86,25 +86,26 @@ Sequence Sequence::fork(SequenceId new_id, StateCache& cache) const {
 }
 
 uint32_t Sequence::attend_end(uint32_t position) const {
-    if (attention == AttentionSpan::segment)
+    if (request->attention == AttentionSpan::segment)
         return prompt_tokens;
-    const EmbeddingSegment* const segment = segment_at(embeddings, position);
+    const EmbeddingSegment* const segment = segment_at(request->embeddings, position);
     const bool is_whole = segment != nullptr && segment->attention == AttentionSpan::segment;
     return is_whole ? segment->end() : position + 1;
 }
 
 RopePosition Sequence::rope_position(uint32_t position) const {
-    if (position < rope_positions.size())
-        return rope_positions[position];
+    if (position < request->rope_positions.size())
+        return request->rope_positions[position];
     RopePosition rope{};
     rope.fill(rope_end + position - prompt_tokens);
     return rope;
 }
 
 bool Sequence::has_whole_segments() const {
-    return attention == AttentionSpan::segment ||
-           std::any_of(embeddings.begin(), embeddings.end(),
-                       [](const EmbeddingSegment& one) { return one.attention == AttentionSpan::segment; });
+    return request->attention == AttentionSpan::segment ||
+           std::ranges::any_of(request->embeddings, [](const EmbeddingSegment& one) {
+               return one.attention == AttentionSpan::segment;
+           });
 }
 
 uint32_t Sequence::same_kind_end(uint32_t begin, uint32_t end) const {
@@ -117,16 +118,44 @@ uint32_t Sequence::same_kind_end(uint32_t begin, uint32_t end) const {
 uint32_t Sequence::whole_segments_end(uint32_t begin, uint32_t end) const {
     if (end <= begin || attend_end(end - 1) <= end)
         return end;
-    if (attention == AttentionSpan::segment)
+    if (request->attention == AttentionSpan::segment)
         return begin;
-    return std::max(begin, segment_at(embeddings, end - 1)->position);
+    return std::max(begin, segment_at(request->embeddings, end - 1)->position);
 }
 
 namespace {
 
+/// Returns Sequence::request: with ascending end tokens of the vocabulary, and min_tokens within the context.
+std::shared_ptr<const Request> share(Request request, const Limits& limits) {
+    std::erase_if(request.end_tokens, [&](TokenId token) { return token >= limits.vocabulary; });
+    std::ranges::sort(request.end_tokens);
+    request.min_tokens = std::min(request.min_tokens, limits.context_tokens);
+    return std::make_shared<const Request>(std::move(request));
+}
+
+/// Returns the rotary position of the first token after a prompt of `length` tokens.
+uint32_t rope_end_of(const std::vector<RopePosition>& positions, uint32_t length) {
+    if (positions.empty())
+        return length;
+    uint32_t end = 0;
+    for (const RopePosition& rope : positions)
+        end = std::max(end, *std::ranges::max_element(rope) + 1);
+    return end;
+}
+
+/// Returns Sequence::early_bias.
+std::shared_ptr<const std::vector<sampling::LogitBias>> early_bias_of(const Request& request) {
+    if (request.min_tokens == 0)
+        return nullptr;
+    std::vector<sampling::LogitBias> bias = request.logit_bias;
+    for (const TokenId token : request.end_tokens)
+        bias.push_back({token, -std::numeric_limits<float>::infinity()});
+    return std::make_shared<const std::vector<sampling::LogitBias>>(std::move(bias));
+}
+
 /// The draft head reads samples on the device.
 bool can_use_draft_head(const Sequence& sequence, const Speculation& speculation, const Limits& limits) {
-    const uint32_t position = sequence.prompt_tokens + sequence.min_tokens;
+    const uint32_t position = sequence.prompt_tokens + sequence.request->min_tokens;
     return limits.has_draft_head && !speculation.uses_model &&
            output_spec_for(sequence, position, limits).output_kind == OutputKind::sampled;
 }
@@ -139,55 +168,31 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.id = {.request = id};
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
+    sequence.constraint = std::move(request.constraint);
+    std::optional<Speculation> speculation = std::exchange(request.speculation, std::nullopt);
+    sequence.request = share(std::move(request), limits);
+    const Request& shared = *sequence.request;
     sequence.kinds.resize(sequence.tokens.size(), RowKind::prefill);
     sequence.content_key = cache.key();
     sequence.content_ids =
-        content_ids(sequence.tokens, request.embeddings, request.rope_positions, cache.key());
-    sequence.embeddings = std::move(request.embeddings);
-    sequence.rope_end = sequence.length();
-    for (std::size_t i = 0; i < request.rope_positions.size(); ++i) {
-        const RopePosition& rope = request.rope_positions[i];
-        const uint32_t end = *std::max_element(rope.begin(), rope.end()) + 1;
-        sequence.rope_end = i == 0 ? end : std::max(sequence.rope_end, end);
-    }
-    sequence.rope_positions = std::move(request.rope_positions);
-    sequence.attention = request.attention;
-    sequence.held = cache.make_state(request.cache_salt);
-    if (sequence.attention == AttentionSpan::segment) { // every row depends on the entire prompt
+        content_ids(sequence.tokens, shared.embeddings, shared.rope_positions, cache.key());
+    sequence.prompt_tokens = sequence.length();
+    sequence.rope_end = rope_end_of(shared.rope_positions, sequence.prompt_tokens);
+    sequence.held = cache.make_state(shared.cache_salt);
+    if (shared.attention == AttentionSpan::segment) { // every row depends on the entire prompt
         const PageHash whole = page_hash(cache.key(), sequence.held.root, sequence.content());
         sequence.held.root = root_hash(cache.key(), whole[0], whole[1]); // unlike the hash of any page
     }
-    sequence.hidden = request.hidden;
-    sequence.branch_positions = std::move(request.branch_positions);
-    sequence.sampling = request.sampling;
-    sequence.logit_bias = std::move(request.logit_bias);
-    sequence.dry_breakers = std::move(request.dry_breakers);
-    sequence.constraint = std::move(request.constraint);
-    sequence.top_candidates = request.top_candidates;
-    sequence.prompt_candidates = request.prompt_candidates.value_or(0);
-    sequence.end_tokens = std::move(request.end_tokens);
-    std::erase_if(sequence.end_tokens, [&](TokenId token) { return token >= limits.vocabulary; });
-    std::sort(sequence.end_tokens.begin(), sequence.end_tokens.end());
-    if (request.min_tokens > 0) {
-        sequence.min_tokens = std::min(request.min_tokens, limits.context_tokens);
-        sequence.early_bias = sequence.logit_bias;
-        for (const TokenId token : sequence.end_tokens)
-            sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
-    }
-    sequence.prompt_tokens = sequence.length();
+    sequence.early_bias = early_bias_of(shared);
     const bool returns_prompt =
-        request.prompt_candidates || (request.hidden && request.hidden != HiddenRows::last);
+        shared.prompt_candidates || (shared.hidden && shared.hidden != HiddenRows::last);
     sequence.prompt_output_begin = returns_prompt ? 0 : sequence.prompt_tokens - 1;
-    if (request.speculation && !request.beams) {
-        Speculation& speculation = *request.speculation;
-        speculation.uses_head = speculation.uses_head && can_use_draft_head(sequence, speculation, limits);
-        sequence.draft_state = std::make_shared<DraftState>(speculation);
+    if (speculation && !shared.beams) {
+        speculation->uses_head = speculation->uses_head && can_use_draft_head(sequence, *speculation, limits);
+        sequence.draft_state = std::make_shared<DraftState>(*speculation);
     }
-    sequence.priority = request.priority;
-    sequence.cache_salt = request.cache_salt;
-    sequence.client = request.client;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
-    sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);
+    sequence.length_max = sequence.prompt_tokens + std::min(shared.max_tokens.value_or(room), room);
     sequence.submitted = now;
     return sequence;
 }

@@ -120,21 +120,17 @@ struct DraftState {
 /// of drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
-    ClientId client = 0;                      ///< Request::client
-    int32_t priority = 0;                     ///< Request::priority
-    RequestId request_group = 0;              ///< see Scheduler::add()
-    std::vector<TokenId> tokens;              ///< prompt, then the generated tokens that were read
-    std::vector<RowKind> kinds;               ///< row kind of each token, now and after any recomputation
-    HashKey content_key{};                    ///< of `content_ids`
-    std::vector<ContentId> content_ids;       ///< of each token, for the cache
-    std::vector<EmbeddingSegment> embeddings; ///< Request::embeddings
-    std::vector<RopePosition> rope_positions; ///< Request::rope_positions
-    uint32_t rope_end = 0;                    ///< rotary position of the first token after the prompt
-    AttentionSpan attention = AttentionSpan::causal; ///< Request::attention
-    std::optional<HiddenRows> hidden;                ///< Request::hidden
-    std::vector<float> hidden_states;                ///< [rows, Limits::width], read so far
-    std::vector<double> hidden_sum;                  ///< [Limits::width], with HiddenRows::mean
-    std::vector<uint32_t> branch_positions;          ///< Request::branch_positions
+    /// The request, shared by the sequences of a beam search. Its end tokens are ascending and in the
+    /// vocabulary; prompt, kinds, constraint and speculation were moved into the members below.
+    std::shared_ptr<const Request> request;
+    RequestId request_group = 0;        ///< see Scheduler::add()
+    std::vector<TokenId> tokens;        ///< prompt, then the generated tokens that were read
+    std::vector<RowKind> kinds;         ///< row kind of each token, now and after any recomputation
+    HashKey content_key{};              ///< of `content_ids`
+    std::vector<ContentId> content_ids; ///< of each token, for the cache
+    uint32_t rope_end = 0;              ///< rotary position of the first token after the prompt
+    std::vector<float> hidden_states;   ///< [rows, Limits::width], read so far
+    std::vector<double> hidden_sum;     ///< [Limits::width], with HiddenRows::mean
     HeldState held;
     uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch
     uint32_t pending_samples = 0; ///< samples that are scheduled but not read
@@ -145,23 +141,16 @@ struct Sequence {
     /// A hypothesis with known continuations, waiting for the others of its search.
     bool has_continuations = false;
 
-    sampling::Parameters sampling;
-    std::vector<sampling::LogitBias> logit_bias;
-    std::vector<sampling::LogitBias> early_bias; ///< replaces it for the first `min_tokens`: bans end tokens
-    sampling::SequenceBreakers dry_breakers;
+    /// Replaces Request::logit_bias for the first Request::min_tokens tokens, and bans the end tokens; null
+    /// if that is 0.
+    std::shared_ptr<const std::vector<sampling::LogitBias>> early_bias;
     std::shared_ptr<Constraint> constraint; ///< null: none
     ConstraintState constraint_state;
     std::shared_ptr<DraftState> draft_state; ///< null: none; not shared with other sequences
-    uint32_t top_candidates = 0;
-    /// Row::candidates of a row that returns a prompt token's log-probability.
-    uint32_t prompt_candidates = 0;
-    std::vector<TokenId> end_tokens; ///< ascending
     uint32_t prompt_tokens = 0;
     /// First position whose row has yet to return an output of the prompt.
     uint32_t prompt_output_begin = 0;
     uint32_t cached_tokens = 0;
-    uint64_t cache_salt = 0;
-    uint32_t min_tokens = 0;
     uint32_t quantum_end = 0; ///< from this length on, a client with fewer running sequences may preempt it
     uint32_t length_max = 0;  ///< prompt and generated tokens together; the last of them is never computed
 
@@ -205,12 +194,13 @@ struct Sequence {
     }
 
     [[nodiscard]] bool is_end(TokenId token) const {
-        return std::binary_search(end_tokens.begin(), end_tokens.end(), token);
+        return std::ranges::binary_search(request->end_tokens, token);
     }
 
     /// Returns the logit bias of the row at `position`.
     [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t position) const {
-        return position + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
+        const bool is_early = early_bias != nullptr && position + 1 < prompt_tokens + request->min_tokens;
+        return is_early ? *early_bias : request->logit_bias;
     }
 
     /// Appends the end token to the known content, so that its row, if it was scheduled, can be published.
@@ -232,7 +222,7 @@ struct Sequence {
 
 /// Whether `a` is served before `b`, a sequence of the same client: by priority, then by age.
 [[nodiscard]] inline bool has_precedence(const Sequence* a, const Sequence* b) {
-    return std::tie(a->priority, a->id) < std::tie(b->priority, b->id);
+    return std::tie(a->request->priority, a->id) < std::tie(b->request->priority, b->id);
 }
 
 /// Creates a waiting sequence. Precondition: check(request, limits).

@@ -28,7 +28,7 @@ Status verify_sequence(const Sequence& sequence, bool is_running) {
         return broken(sequence, "has more or fewer row kinds than tokens");
     if (sequence.computed_tokens > sequence.expected_length() + sequence.drafts_in_flight() ||
         sequence.length() >=
-            sequence.length_max + (sequence.constraint_state.waits || sequence.hidden ? 1 : 0))
+            sequence.length_max + (sequence.constraint_state.waits || sequence.request->hidden ? 1 : 0))
         return broken(sequence, "exceeds its maximum length");
     return {};
 }

@@ -14,7 +14,7 @@ namespace {
 
 /// Whether the token is among the first max(top_k, min_keep) candidates of the unmodified distribution.
 bool is_among_first(const Sequence& sequence, uint32_t position, const Limits& limits) {
-    const sampling::Parameters& parameters = sequence.sampling;
+    const sampling::Parameters& parameters = sequence.request->sampling;
     return sequence.bias_at(position).empty() && !sampling::changes_logits(parameters) &&
            parameters.top_n_sigma == 0 && parameters.top_k >= 1 &&
            std::max(parameters.top_k, parameters.min_keep) <= limits.candidates_max;
@@ -26,14 +26,14 @@ Result<sampling::Context> context_of(const Sequence& sequence, uint32_t position
     sampling::Context context = {.history = {.tokens = std::span(sequence.tokens).first(known),
                                              .prompt_tokens = sequence.prompt_tokens},
                                  .logit_bias = sequence.bias_at(position),
-                                 .dry_breakers = &sequence.dry_breakers};
+                                 .dry_breakers = &sequence.request->dry_breakers};
     if (sequence.is_restricted()) {
         ETNA_TRY(const Constraint::Allowed allowed, sequence.constraint->allowed());
         if (!allowed.tokens.empty() && allowed.tokens.size() < divide_up(limits.vocabulary, 32U))
             return Error{ErrorKind::internal, "a constraint belongs to another vocabulary"};
         context.allowed = allowed.tokens;
         if (allowed.may_end)
-            context.allowed_extra = sequence.end_tokens;
+            context.allowed_extra = sequence.request->end_tokens;
     }
     return context;
 }
@@ -44,9 +44,9 @@ Result<sampling::SampledToken> sample_row(const RowOutput& output, const Sequenc
     if (kind == OutputKind::sampled)
         return sampling::SampledToken{output.token, output.logit};
     if (kind == OutputKind::candidates)
-        return sampler.sample(sequence.sampling, std::span(output.candidates), position);
+        return sampler.sample(sequence.request->sampling, std::span(output.candidates), position);
     ETNA_TRY(const sampling::Context context, context_of(sequence, position, limits));
-    return sampler.sample(sequence.sampling, std::span(output.logits), position, context);
+    return sampler.sample(sequence.request->sampling, std::span(output.logits), position, context);
 }
 
 std::vector<Candidate> top_of(const RowOutput& output, uint32_t count) {
@@ -62,19 +62,20 @@ std::vector<Candidate> top_of(const RowOutput& output, uint32_t count) {
 /// Whether the continuations of a hypothesis follow from the unmodified distribution.
 bool is_unchanged(const Sequence& sequence, uint32_t position) {
     return !sequence.is_restricted() && sequence.bias_at(position).empty() &&
-           !sampling::changes_logits(sequence.sampling);
+           !sampling::changes_logits(sequence.request->sampling);
 }
 
 } // namespace
 
 OutputSpec output_spec_for(const Sequence& sequence, uint32_t position, const Limits& limits) {
-    const sampling::Parameters& parameters = sequence.sampling;
-    const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
-    if (sequence.hidden)
+    const Request& request = *sequence.request;
+    const sampling::Parameters& parameters = request.sampling;
+    const uint32_t top = std::min(request.top_candidates, limits.vocabulary);
+    if (request.hidden)
         return {.output_kind = OutputKind::hidden, .candidates = 0};
     if (sequence.continuations > 0) {
         // All end tokens may rank before the others.
-        const auto ranked = sequence.continuations + static_cast<uint32_t>(sequence.end_tokens.size());
+        const auto ranked = sequence.continuations + static_cast<uint32_t>(request.end_tokens.size());
         const uint32_t first = std::max(std::min(ranked, limits.vocabulary), top);
         if (first <= limits.candidates_max && is_unchanged(sequence, position))
             return {.output_kind = OutputKind::candidates, .candidates = first};
@@ -105,13 +106,13 @@ Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence,
     return TokenEvent{.token = sampled.token,
                       .logit = sampled.logit,
                       .log_sum_exp = output.log_sum_exp,
-                      .top = top_of(output, sequence.top_candidates)};
+                      .top = top_of(output, sequence.request->top_candidates)};
 }
 
 Result<Continuations> read_continuations(const RowOutput& output, const Sequence& sequence, uint32_t position,
                                          const Limits& limits, sampling::Sampler& sampler) {
     Continuations continuations = {.log_sum_exp = output.log_sum_exp,
-                                   .top = top_of(output, sequence.top_candidates)};
+                                   .top = top_of(output, sequence.request->top_candidates)};
     const auto add = [&](const Candidate& candidate, float logit) {
         continuations.tokens.push_back(
             {.token = candidate.token, .logit = logit, .processed_logit = candidate.logit});
@@ -127,9 +128,9 @@ Result<Continuations> read_continuations(const RowOutput& output, const Sequence
         return continuations;
     }
     ETNA_TRY(const sampling::Context context, context_of(sequence, position, limits));
-    ETNA_TRY(
-        const std::span<const Candidate> first,
-        sampler.rank(sequence.sampling, output.logits, sequence.continuations, context, sequence.end_tokens));
+    ETNA_TRY(const std::span<const Candidate> first,
+             sampler.rank(sequence.request->sampling, output.logits, sequence.continuations, context,
+                          sequence.request->end_tokens));
     for (const Candidate& candidate : first)
         add(candidate, output.logits[candidate.token]);
     return continuations;
@@ -143,7 +144,7 @@ TokenEvent read_prompt_logprob(const RowOutput& output, const Sequence& sequence
     return {.token = next,
             .logit = logit,
             .log_sum_exp = output.log_sum_exp,
-            .top = top_of(output, sequence.prompt_candidates),
+            .top = top_of(output, sequence.request->prompt_candidates.value_or(0)),
             .origin = Origin::prompt,
             .rank = static_cast<uint32_t>(as_likely)};
 }

@@ -1,6 +1,7 @@
 #include "core/engine/admission.hpp"
 #include "tests/support/catch.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace etna::test {
@@ -11,10 +12,15 @@ using engine::Backpressure;
 using engine::Sequence;
 using engine::SequenceState;
 
-Sequence sequence_of(engine::RequestId id, engine::ClientId client, engine::RequestId group) {
+std::shared_ptr<const engine::Request> request_of(engine::ClientId client, int32_t priority = 0) {
+    return std::make_shared<const engine::Request>(engine::Request{.client = client, .priority = priority});
+}
+
+Sequence sequence_of(engine::RequestId id, engine::ClientId client, engine::RequestId group,
+                     int32_t priority = 0) {
     Sequence sequence;
     sequence.id = {.request = id};
-    sequence.client = client;
+    sequence.request = request_of(client, priority);
     sequence.request_group = group;
     sequence.tokens.resize(4);
     return sequence;
@@ -66,10 +72,8 @@ TEST_CASE("without capacity the youngest of a group with several is preempted fo
 
 TEST_CASE("within a client smaller priority numbers come first") {
     Admission admission(4);
-    Sequence low = sequence_of(1, 1, 1), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3);
-    Sequence sibling = sequence_of(4, 1, 3);
-    low.priority = 5;
-    high.priority = sibling.priority = -5;
+    Sequence low = sequence_of(1, 1, 1, 5), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3, -5);
+    Sequence sibling = sequence_of(4, 1, 3, -5);
     for (Sequence* one : {&low, &plain, &high, &sibling})
         admission.add(*one);
     CHECK(admission.next() == &high);
@@ -86,8 +90,7 @@ TEST_CASE("within a client smaller priority numbers come first") {
 
 TEST_CASE("a priority does not delay another client") {
     Admission admission(4);
-    Sequence high = sequence_of(1, 1, 1), other = sequence_of(2, 2, 2);
-    high.priority = -1000;
+    Sequence high = sequence_of(1, 1, 1, -1000), other = sequence_of(2, 2, 2);
     admission.add(high);
     admission.add(other);
     admission.charge(1, 5);
@@ -100,10 +103,8 @@ TEST_CASE("a priority does not delay another client") {
 
 TEST_CASE("the last sequence with a larger priority number is preempted for the client's own request") {
     Admission admission(3);
-    Sequence low = sequence_of(1, 1, 1), lowest = sequence_of(2, 1, 2), plain = sequence_of(3, 1, 3);
+    Sequence low = sequence_of(1, 1, 1, 1), lowest = sequence_of(2, 1, 2, 2), plain = sequence_of(3, 1, 3);
     Sequence next = sequence_of(4, 1, 4);
-    low.priority = 1;
-    lowest.priority = 2;
     for (Sequence* one : {&low, &lowest, &plain, &next})
         admission.add(*one);
     for (Sequence* one : {&low, &lowest, &plain})
@@ -112,28 +113,26 @@ TEST_CASE("the last sequence with a larger priority number is preempted for the 
     admission.stop(lowest);
     CHECK(admission.victim_for(next) == &low);
     CHECK(admission.victim_for(lowest) == nullptr); // not in return
-    next.priority = 1;
+    next.request = request_of(1, 1);
     CHECK(admission.victim_for(next) == nullptr);
 }
 
 TEST_CASE("a group of smaller priority number is not preempted for another group") {
     Admission admission(2);
-    Sequence first = sequence_of(1, 1, 1), second = sequence_of(2, 1, 1), next = sequence_of(3, 1, 3);
-    first.priority = second.priority = -1;
+    Sequence first = sequence_of(1, 1, 1, -1), second = sequence_of(2, 1, 1, -1);
+    Sequence next = sequence_of(3, 1, 3);
     for (Sequence* one : {&first, &second, &next})
         admission.add(*one);
     admission.start(first);
     admission.start(second);
     CHECK(admission.victim_for(next) == nullptr);
-    next.priority = -1;
+    next.request = request_of(1, -1);
     CHECK(admission.victim_for(next) == &second);
 }
 
 TEST_CASE("the waiting queue counts raised and lowered priorities") {
     engine::WaitingQueue queue;
-    Sequence low = sequence_of(1, 1, 1), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3);
-    low.priority = 7;
-    high.priority = -7;
+    Sequence low = sequence_of(1, 1, 1, 7), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3, -7);
     for (Sequence* one : {&low, &plain, &high})
         queue.insert(*one);
     CHECK(queue.queues().at(1) == engine::WaitingQueue::Queue{&high, &plain, &low});

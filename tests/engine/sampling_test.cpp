@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace etna::test {
@@ -25,9 +26,7 @@ engine::Request sampled_request(const sampling::Parameters& parameters, uint32_t
 
 engine::OutputSpec spec_for(const engine::Request& one, const engine::Limits& limits = fake_limits()) {
     engine::Sequence sequence;
-    sequence.sampling = one.sampling;
-    sequence.logit_bias = one.logit_bias;
-    sequence.top_candidates = one.top_candidates;
+    sequence.request = std::make_shared<const engine::Request>(one);
     return output_spec_for(sequence, 0, limits);
 }
 

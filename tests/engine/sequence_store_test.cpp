@@ -57,6 +57,7 @@ TEST_CASE("a fork runs on shared pages while capacity is left, and waits without
     const Sequence& running = parts.store.fork(parent, 1);
     CHECK(running.state == SequenceState::decode);
     CHECK(running.held.groups[0] == parent.held.groups[0]);
+    CHECK(running.request == parent.request); // not a copy
     const Sequence& waiting = parts.store.fork(parent, 2);
     CHECK(waiting.state == SequenceState::waiting);
     CHECK(waiting.held.groups[0].empty());

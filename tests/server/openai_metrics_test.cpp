@@ -115,16 +115,16 @@ TEST_CASE("answers that best_of discards are counted, too") {
 }
 
 TEST_CASE("accepted and rejected draft tokens are counted") {
-    // Slow steps, so that the measured costs favour drafts.
-    FakeService service(
-        {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = std::chrono::milliseconds(5); },
-         .says = "a dog and a cat and a dog and a cat and a dog and a cat"});
+    // No token repeats before "Lily", so the first drafts are "and Tim": one is accepted and one rejected.
+    // Later drafts depend on measured costs, and so on the load of the machine.
+    FakeService service({.says = "Lily and Tim play. Lily and mom play."});
     const std::string asked = R"({"prompt": "Once", "max_tokens": 40, "temperature": 0, )";
     REQUIRE(service.post(metered_endpoint, asked + R"("num_assistant_tokens": 4})").status == 200);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == 0); // drafting is off by default
     const Json usage = etna::parse_json(service.post(metered_endpoint, asked + R"("max_ngram_size": 3})")
                                             .body)["usage"]["completion_tokens_details"];
     CHECK(usage["accepted_prediction_tokens"] > 0);
+    CHECK(usage["rejected_prediction_tokens"] > 0);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == usage["accepted_prediction_tokens"]);
     CHECK(of_stories(service, "etna_rejected_draft_tokens_total") == usage["rejected_prediction_tokens"]);
 }
