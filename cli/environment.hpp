@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/device_rates.hpp"
@@ -62,13 +63,13 @@ struct Environment {
     /// While the returned function or a copy of it lives, SIGINT, SIGTERM and SIGHUP do not end the program;
     /// the function reports them. A signal that was ignored before stays ignored: `nohup`. Each call starts a
     /// new watch.
-    std::function<generate::CancelPoll(SecondInterrupt second)> watch_interrupts;
+    std::function<CancelPoll(SecondInterrupt second)> watch_interrupts;
     /// As watch_interrupts, for SIGTERM and SIGHUP, for a command that has to shut down cleanly. The function
     /// from watch_interrupts() reports these too. A second signal ends the program.
     std::function<EndSignal()> watch_end_signals;
     /// Writes a question to the user's terminal and reads a line. Blocks until an answer or until
     /// `is_cancelled` returns true. May be absent.
-    std::function<TerminalAnswer(const std::string& question, const generate::CancelPoll& is_cancelled)>
+    std::function<TerminalAnswer(const std::string& question, const CancelPoll& is_cancelled)>
         ask_at_terminal;
 };
 

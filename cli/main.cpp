@@ -66,7 +66,7 @@ private:
     struct sigaction before_{};
 };
 
-generate::CancelPoll watch_interrupts(SecondInterrupt second) {
+CancelPoll watch_interrupts(SecondInterrupt second) {
     interrupted = 0;
     const auto note = second == SecondInterrupt::ends_program ? note_last_interrupt : note_interrupt;
     const auto interrupt = std::make_shared<Handler>(SIGINT, note, SA_RESTART);
@@ -92,8 +92,7 @@ EndSignal watch_end_signals() {
     return [watch = std::make_shared<EndWatch>()] { return static_cast<int>(end_signal); };
 }
 
-TerminalAnswer read_answer(int terminal, const std::string& question,
-                           const generate::CancelPoll& is_cancelled) {
+TerminalAnswer read_answer(int terminal, const std::string& question, const CancelPoll& is_cancelled) {
     constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
     const TerminalEcho echo(terminal, Echo::on);
     Output output(terminal);
@@ -117,7 +116,7 @@ TerminalAnswer read_answer(int terminal, const std::string& question,
     return answer;
 }
 
-TerminalAnswer ask_at_terminal(const std::string& question, const generate::CancelPoll& is_cancelled) {
+TerminalAnswer ask_at_terminal(const std::string& question, const CancelPoll& is_cancelled) {
     const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
         return {.kind = TerminalAnswer::Kind::no_terminal};

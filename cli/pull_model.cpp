@@ -111,7 +111,7 @@ Result<store::HttpSettings> http_settings(const HubOptions& hub, const Variables
 }
 
 Result<store::PullOptions> pull_options(const PullSettings& settings, const Environment& environment,
-                                        store::StopPoll is_stopped) {
+                                        CancelPoll is_stopped) {
     store::PullOptions options;
     options.hub = settings.hub.url;
     options.folder = models_folder(environment.variables);
@@ -142,7 +142,7 @@ void report_plan(const store::PullPlan& plan, Diagnostics& diagnostics) {
 
 /// Asks before a download. Errors: cancelled (by a signal), not_found (the user does not agree).
 Status ask_to_download(const store::PullPlan& plan, const Environment& environment,
-                       const store::StopPoll& is_stopped) {
+                       const CancelPoll& is_stopped) {
     const std::string question = fmt::format("download {}, {} ({} free)? [y]es, [N]o: ", printable(plan.name),
                                              size_text(plan.missing_bytes), size_text(plan.free_bytes));
     const TerminalAnswer answer =
@@ -181,9 +181,9 @@ Result<store::RemoteModel> open_remote_model(const std::string& name, const HubO
     ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
     if (hub.network == Network::unused)
         return offline_error(name, parsed_name, environment);
-    const generate::CancelPoll is_stopped = environment.watch_interrupts
-                                                ? environment.watch_interrupts(SecondInterrupt::ends_program)
-                                                : generate::CancelPoll();
+    const CancelPoll is_stopped = environment.watch_interrupts
+                                      ? environment.watch_interrupts(SecondInterrupt::ends_program)
+                                      : CancelPoll();
     ETNA_TRY(const auto options, pull_options({.hub = hub}, environment, is_stopped));
     return store::open_remote(parsed_name, options);
 }
@@ -193,7 +193,7 @@ Result<store::Manifest> pull_model(const std::string& name, const PullSettings& 
     ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
     if (settings.hub.network == Network::unused)
         return offline_error(name, parsed_name, environment);
-    const generate::CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
+    const CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
     ETNA_TRY(const auto options, pull_options(settings, environment, is_stopped));
     ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));
     report_plan(plan, diagnostics);
@@ -207,7 +207,7 @@ Result<store::Manifest> pull_model(const std::string& name, const PullSettings& 
 }
 
 Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
-                                         const Environment& environment, store::StopPoll is_stopped,
+                                         const Environment& environment, CancelPoll is_stopped,
                                          const server::StoreAccess::PullReport& report) {
     ETNA_TRY(const auto parsed_name, store::parse_model_name(name));
     if (std::holds_alternative<store::UrlModel>(parsed_name))

@@ -3,6 +3,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/hub_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "core/base/cancel.hpp"
 #include "core/store/backoff.hpp"
 #include "core/store/pull.hpp"
 #include "core/store/remote_model.hpp"
@@ -42,7 +43,7 @@ Result<store::RemoteModel> open_remote_model(const std::string& name, const HubO
 /// be absent; stops when `is_stopped` returns true. Thread-safe. Errors: as pull_model(); also
 /// invalid_argument (an address: clients choose no host that this machine connects to).
 Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
-                                         const Environment& environment, store::StopPoll is_stopped,
+                                         const Environment& environment, CancelPoll is_stopped,
                                          const server::StoreAccess::PullReport& report = {});
 
 /// As store::resolve(); a remote model that is not stored is fetched if the user agrees at a terminal.

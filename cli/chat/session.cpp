@@ -273,7 +273,7 @@ generate::SinkResult ChatSession::receive(const generate::Event& event) {
 }
 
 Permission ChatSession::ask(const output::Call& call, std::string_view command,
-                            const generate::CancelPoll& is_cancelled) {
+                            const CancelPoll& is_cancelled) {
     screen_.end_line();
     return consent_.ask(call, command, is_cancelled, *diagnostics_);
 }

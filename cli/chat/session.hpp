@@ -7,6 +7,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/cancel.hpp"
 #include "core/chat/conversation.hpp"
 #include "core/generate/generation.hpp"
 
@@ -72,7 +73,7 @@ private:
     generate::SinkResult receive(const generate::Event& event) override;
     void on_progress(const AnswerProgress& progress) override { screen_.show_progress(progress); }
     Permission ask(const output::Call& call, std::string_view command,
-                   const generate::CancelPoll& is_cancelled) override;
+                   const CancelPoll& is_cancelled) override;
     void on_tool_result(const output::Call& call, const ToolResult& result) override;
 
     Status answer();

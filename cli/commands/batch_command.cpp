@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -369,7 +368,7 @@ public:
 private:
     std::chrono::seconds grace_;
     EndSignal end_signal_;
-    generate::CancelPoll is_interrupted_;
+    CancelPoll is_interrupted_;
     std::optional<std::chrono::steady_clock::time_point> ends_; ///< end of the grace period, after a signal
 };
 

@@ -207,7 +207,7 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();
-    generate::CancelPoll interrupts_watch; // Ctrl-C between two answers does not end the conversation
+    CancelPoll interrupts_watch; // Ctrl-C between two answers does not end the conversation
     if (environment.is_interactive())
         interrupts_watch = environment.watch_interrupts(SecondInterrupt::is_reported);
     const auto reader = open_reader(options, environment, end_signal);

@@ -143,7 +143,7 @@ ExitCode run_multiple_answers(const RunOptions& options, const generate::Model& 
                               generate::Request request, const Environment& environment,
                               Diagnostics& diagnostics) {
     const EndSignal end_signal = environment.watch_end_signals();
-    const generate::CancelPoll is_cancelled = environment.watch_interrupts(SecondInterrupt::ends_program);
+    const CancelPoll is_cancelled = environment.watch_interrupts(SecondInterrupt::ends_program);
     request.choices = options.answers;
     AnswerWriter writer(options, model, request, environment, diagnostics);
     auto generation = generate::Generation::begin(model, std::move(request), is_cancelled);

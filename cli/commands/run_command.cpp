@@ -284,7 +284,7 @@ public:
     void on_progress(const AnswerProgress& progress) override { screen_.show_progress(progress); }
 
     Permission ask(const output::Call& call, std::string_view command,
-                   const generate::CancelPoll& is_cancelled) override {
+                   const CancelPoll& is_cancelled) override {
         screen_.end_line();
         return consent_.ask(call, command, is_cancelled, *diagnostics_);
     }

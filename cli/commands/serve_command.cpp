@@ -61,8 +61,7 @@ Result<store::ModelSource> find_requested(std::string_view name, RequestedModels
 
 /// Returns the model's files; fetches those of a model of the hub that is not stored. Blocking.
 Result<store::ModelSource> fetched_source(const store::ModelSource& source, const HubOptions& hub,
-                                          const Environment& environment,
-                                          const generate::CancelPoll& is_interrupted) {
+                                          const Environment& environment, const CancelPoll& is_interrupted) {
     const std::filesystem::path folder = models_folder(environment.variables);
     auto stored = store::resolve_name(source.name, folder);
     if (stored || stored.error().kind != ErrorKind::not_found)
@@ -374,8 +373,7 @@ open_kv_events(const ServeOptions& options, ServerLog& log, server::Models::Opti
 
 /// Loads the pinned models. Blocking. Errors: invalid_argument (not served; or they leave no room for the
 /// others), cancelled, and those of loading.
-Status load_pinned(const ServeOptions& options, server::Models& models,
-                   const generate::CancelPoll& is_interrupted) {
+Status load_pinned(const ServeOptions& options, server::Models& models, const CancelPoll& is_interrupted) {
     std::set<std::string> names;
     for (const std::string& name : options.pinned) {
         const auto found = models.find_or_add(name);
@@ -402,7 +400,7 @@ Status load_pinned(const ServeOptions& options, server::Models& models,
 /// Inspects the models' files and loads the pinned ones. Blocking. Errors: those of check_template() and
 /// load_pinned(); cancelled.
 Status prepare_models(const ServeOptions& options, server::Models& models, ServerLog& log,
-                      const generate::CancelPoll& is_interrupted) {
+                      const CancelPoll& is_interrupted) {
     models.inspect(is_interrupted);
     if (is_interrupted())
         return Error{ErrorKind::cancelled, "the server was stopped before it was ready"};
@@ -450,7 +448,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     ETNA_TRY(const auto kv_events, open_kv_events(options, log, listed));
     server_options.kv_events = kv_events.get();
-    generate::CancelPoll is_interrupted; // set before the first request
+    CancelPoll is_interrupted; // set before the first request
     const auto report_load = [&log](std::string_view line) { log.event(line); };
     const auto fractions = std::make_shared<server::LoadFractions>();
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
@@ -479,7 +477,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         server_options.service.store = {
             .folder = models_folder(environment.variables),
             .pull = [&](const std::string& name, const server::StoreAccess::PullReport& report,
-                        const store::StopPoll& is_stopped) {
+                        const CancelPoll& is_stopped) {
                 return pull_for_request(
                     name, options.model.hub, environment,
                     [&] { return is_stopped() || (is_interrupted && is_interrupted()); }, report);

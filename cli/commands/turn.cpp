@@ -21,7 +21,7 @@ chat::Message message_of(const output::Output& output) {
 class TurnRunner {
 public:
     TurnRunner(const generate::Model& model, generate::Request request, const ToolUse& use,
-               TurnDelegate& delegate, const generate::CancelPoll& is_cancelled)
+               TurnDelegate& delegate, const CancelPoll& is_cancelled)
         : model_(&model), request_(std::move(request)), use_(use), delegate_(&delegate),
           is_cancelled_(&is_cancelled) {
         if (request_.transcript == nullptr)
@@ -168,7 +168,7 @@ private:
     generate::Request request_;
     ToolUse use_;
     TurnDelegate* delegate_;
-    const generate::CancelPoll* is_cancelled_;
+    const CancelPoll* is_cancelled_;
     generate::Transcript transcript_; ///< of this turn, if the caller has none
     Turn turn_;
 };
@@ -176,7 +176,7 @@ private:
 } // namespace
 
 Result<Turn> run_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
-                      TurnDelegate& delegate, const generate::CancelPoll& is_cancelled) {
+                      TurnDelegate& delegate, const CancelPoll& is_cancelled) {
     return TurnRunner(model, std::move(request), tools, delegate, is_cancelled).run();
 }
 

@@ -4,6 +4,7 @@
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tool_result.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/cancel.hpp"
 #include "core/generate/generation.hpp"
 
 #include <chrono>
@@ -30,7 +31,7 @@ public:
     virtual void on_progress(const AnswerProgress& progress) = 0;
     /// Decides whether `command` may be run for this call. May block until `is_cancelled` returns true.
     virtual Permission ask(const output::Call& call, std::string_view command,
-                           const generate::CancelPoll& is_cancelled) = 0;
+                           const CancelPoll& is_cancelled) = 0;
     /// Receives the result of a call: the tool's output, or the reason why it was not run.
     virtual void on_tool_result(const output::Call& call, const ToolResult& result) = 0;
 };
@@ -60,7 +61,7 @@ struct ToolUse {
 /// has no command or cannot get consent, is stopped, or has called tools tool_rounds_max times. Blocking.
 /// Errors: those of generate::generate() and of the delegate; run_shell()'s go to the model as results.
 Result<Turn> run_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
-                      TurnDelegate& delegate, const generate::CancelPoll& is_cancelled);
+                      TurnDelegate& delegate, const CancelPoll& is_cancelled);
 
 /// Reports how the turn ended unless its answer shows it: malformed tool calls, or why there is no answer.
 /// Returns false if the turn failed: no answer, and the user did not stop it.

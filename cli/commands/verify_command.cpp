@@ -38,7 +38,7 @@ constexpr std::array verify_examples = {
 
 /// Compares a file's bytes with its sum; a file outside the store has none, and is there or not. Blocks.
 Status check_file(const store::StoredFile& file, const store::ModelStore& models,
-                  const generate::CancelPoll& is_stopped, Diagnostics& diagnostics) {
+                  const CancelPoll& is_stopped, Diagnostics& diagnostics) {
     if (!file.embedded.empty())
         return {};
     const std::filesystem::path path = models.path_of(file);
@@ -99,7 +99,7 @@ void report_unfinished(const Environment& environment, Diagnostics& diagnostics)
 ExitCode verify_command(const VerifyOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const store::ModelStore models(models_folder(environment.variables));
-    const generate::CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
+    const CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
     const auto manifests = manifests_of(options, models, diagnostics);
     if (!manifests) {
         diagnostics.error(manifests.error());

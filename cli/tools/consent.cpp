@@ -13,7 +13,7 @@ void ToolConsent::reset(const Tools& tools, NamedBy by) {
 }
 
 Permission ToolConsent::ask(const output::Call& call, std::string_view command,
-                            const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics) {
+                            const CancelPoll& is_cancelled, Diagnostics& diagnostics) {
     const std::string call_text = fmt::format("the model calls {}", describe(call));
     const std::pair asked(call.name, std::string(command));
     if (agreed_by_option_.contains(asked) || always_.contains(asked)) {

@@ -4,6 +4,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/cancel.hpp"
 
 #include <cstdint>
 #include <set>
@@ -38,8 +39,8 @@ public:
     /// Reports the call and asks at the terminal whether the tool's command may be run, unless this command
     /// of this tool already has consent: "yes", "always" or anything else for no. Blocks until an answer or
     /// until `is_cancelled` returns true.
-    Permission ask(const output::Call& call, std::string_view command,
-                   const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics);
+    Permission ask(const output::Call& call, std::string_view command, const CancelPoll& is_cancelled,
+                   Diagnostics& diagnostics);
 
 private:
     using Agreements = std::set<std::pair<std::string, std::string>>; ///< pairs of tool name and command

@@ -159,7 +159,7 @@ public:
         ::fcntl(input_.number(), F_SETFL, O_NONBLOCK);
     }
 
-    ShellOutcome run(ShellLimits limits, const generate::CancelPoll& is_cancelled) {
+    ShellOutcome run(ShellLimits limits, const CancelPoll& is_cancelled) {
         const auto begin = Clock::now();
         while (!has_ended()) {
             const auto now = Clock::now();
@@ -239,7 +239,7 @@ private:
 } // namespace
 
 Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
-                               const generate::CancelPoll& is_cancelled) {
+                               const CancelPoll& is_cancelled) {
     ETNA_TRY(Pipe input, make_pipe());
     ETNA_TRY(Pipe output, make_pipe());
     ETNA_TRY(Pipe error, make_pipe());

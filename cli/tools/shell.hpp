@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/generate/generation.hpp"
 
@@ -41,6 +42,6 @@ struct ShellLimits {
 /// second; when it returns true or the time is over, the group gets SIGTERM, and SIGKILL after the grace
 /// period. SIGPIPE must be ignored. Errors: io.
 Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
-                               const generate::CancelPoll& is_cancelled);
+                               const CancelPoll& is_cancelled);
 
 } // namespace etna::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/engine/constraint.hpp"
 #include "core/generate/answer_text.hpp"
 #include "core/generate/generation.hpp"

@@ -34,7 +34,7 @@ Result<std::vector<TokenId>> tokens_of(const Model& model, const EmbeddingReques
         return *tokens;
     return model.tokenizer().encode(std::get<std::string>(request.input),
                                     {.special = request.special,
-                                     .is_cancelled = &budget.is_cancelled,
+                                     .is_cancelled = budget.is_cancelled,
                                      .reserve_memory = &budget.reserve_memory});
 }
 

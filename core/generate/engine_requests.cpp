@@ -63,7 +63,7 @@ std::string_view usable_prefix(const Model& model, std::string_view prediction) 
 /// Returns the tokens of the prediction; empty if they would not be used for drafts.
 Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request& request,
                                                const SpeculationOverrides& overrides,
-                                               const CancelPoll* is_cancelled) {
+                                               const CancelPoll& is_cancelled) {
     if (request.prediction.empty() || request.beams || overrides.tokens_max == 0U)
         return std::vector<TokenId>();
     ETNA_TRY(auto tokens, model.tokenizer().encode(usable_prefix(model, request.prediction),
@@ -125,9 +125,8 @@ Status check_bans(const Model& model, const Request& request) {
 }
 
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
-                                       int64_t seed, const CancelPoll* is_cancelled) {
-    ETNA_TRY(const auto grammar,
-             make_grammar(model, request, prompt, is_cancelled == nullptr ? CancelPoll() : *is_cancelled));
+                                       int64_t seed, const CancelPoll& is_cancelled) {
+    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt, is_cancelled));
     engine::Request one = {
         .prompt = prompt.content.tokens,
         .kinds = prompt.content.kinds,

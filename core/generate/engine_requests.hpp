@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/engine/request.hpp"
 #include "core/generate/generation.hpp"
 #include "core/generate/prompt.hpp"
@@ -24,9 +25,9 @@ struct EngineRequests {
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 };
 
-/// Converts a request with its encoded prompt. `is_cancelled`: borrowed, polled; see text::EncodeOptions.
+/// Converts a request with its encoded prompt. `is_cancelled` is polled; see text::EncodeOptions.
 /// Errors: those of make_grammar() and encode_dry_breakers(), and cancelled.
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
-                                       int64_t seed, const CancelPoll* is_cancelled = nullptr);
+                                       int64_t seed, const CancelPoll& is_cancelled = {});
 
 } // namespace etna::generate

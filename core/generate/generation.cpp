@@ -393,7 +393,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(make_parser(entry.prompt));
         entry.seed = entry.request.seed.value_or(shared_seed);
         ETNA_TRY(auto choices,
-                 engine_requests(model, entry.request, entry.prompt, entry.seed, &budget.is_cancelled));
+                 engine_requests(model, entry.request, entry.prompt, entry.seed, budget.is_cancelled));
         if (continues_answer(entry.request))
             entry.continuation = without_prompt(choices.all.front());
         std::move(choices.all.begin(), choices.all.end(), std::back_inserter(submitted));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/generate/events.hpp"
@@ -17,10 +18,6 @@
 #include <vector>
 
 namespace etna::generate {
-
-/// Polled periodically, also between events; true ends the generation with
-/// FinishReason::cancelled.
-using CancelPoll = std::function<bool()>;
 
 /// Interval of cancellation polls while the engine delivers nothing: short for a person, long for a
 /// processor.
@@ -90,9 +87,10 @@ public:
     [[nodiscard]] std::optional<engine::PromptProgress> prompt_progress(std::size_t request = 0) const;
 
     /// Generates, detokenizes, finds stop strings and parses until all choices have ended. Blocking; delivers
-    /// events on this thread. Call once. Same model, request and seed: same text. Errors: invalid_argument (a
-    /// bias that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished
-    /// is delivered; text delivered before remains valid.
+    /// events on this thread. `is_cancelled` is polled between events too, and ends all choices with
+    /// FinishReason::cancelled. Call once. Same model, request and seed: same text. Errors: invalid_argument
+    /// (a bias that leaves no token possible), internal, out_of_memory, device_lost. After an error no
+    /// Finished is delivered; text delivered before remains valid.
     Status finish(const ChoiceSink& sink, const CancelPoll& is_cancelled = {});
 
 private:

@@ -17,7 +17,7 @@ constexpr std::string_view document_slot = "{document}";
 
 text::EncodeOptions options_of(const PromptBudget& budget) {
     return {.bos = text::AddBos::never,
-            .is_cancelled = &budget.is_cancelled,
+            .is_cancelled = budget.is_cancelled,
             .reserve_memory = &budget.reserve_memory};
 }
 

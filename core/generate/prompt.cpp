@@ -78,7 +78,7 @@ bool has_system(const chat::Conversation& conversation) {
 text::EncodeOptions encode_options(const EncodeLimits& limits) {
     if (limits.budget == nullptr)
         return {};
-    return {.is_cancelled = &limits.budget->is_cancelled, .reserve_memory = &limits.budget->reserve_memory};
+    return {.is_cancelled = limits.budget->is_cancelled, .reserve_memory = &limits.budget->reserve_memory};
 }
 
 Result<Prompt> encode_text(const Model& model, const std::string& text, const EncodeLimits& limits) {

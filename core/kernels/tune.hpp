@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/device.hpp"
@@ -38,9 +39,9 @@ Result<double> time_candidate(vk::Device& device, const LibraryOptions& library,
                               const WorkgroupSizes& sizes);
 
 struct TuneOptions {
-    LibraryOptions library = {};             ///< without a tuning
-    std::function<bool()> is_cancelled = {}; ///< polled between candidates; may be empty
-    CandidateCheck check = check_candidate;  ///< tests substitute both
+    LibraryOptions library = {};            ///< without a tuning
+    CancelPoll is_cancelled = {};           ///< polled between candidates; may be empty
+    CandidateCheck check = check_candidate; ///< tests substitute both
     CandidateTimer time = time_candidate;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/tune.hpp"
@@ -58,7 +59,7 @@ struct TuneRequest {
         {}; ///< select kernels as for this family; empty: the device's
     /// Called before each shape, with its number from 0; may be empty.
     std::function<void(const kernels::TunedShape& shape, std::size_t number, std::size_t total)> progress;
-    std::function<bool()> is_cancelled; ///< polled between candidates; may be empty
+    CancelPoll is_cancelled; ///< polled between candidates; may be empty
 };
 
 /// The results of `etna tune`.

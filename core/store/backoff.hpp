@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/store/http_client.hpp"
 
@@ -19,7 +20,8 @@ struct RetryPolicy {
 /// broken connections, and the statuses 408, 429 and 500 to 599. For one thread.
 class Backoff {
 public:
-    Backoff(RetryPolicy policy, StopPoll is_stopped) : policy_(policy), is_stopped_(std::move(is_stopped)) {}
+    Backoff(RetryPolicy policy, CancelPoll is_stopped)
+        : policy_(policy), is_stopped_(std::move(is_stopped)) {}
 
     /// Starts the count again, after progress.
     void reset() { retries_ = 0; }
@@ -37,7 +39,7 @@ private:
     Status wait(std::chrono::milliseconds duration);
 
     RetryPolicy policy_;
-    StopPoll is_stopped_;
+    CancelPoll is_stopped_;
     uint32_t retries_ = 0;
 };
 

@@ -352,7 +352,7 @@ Status RangeFetcher::fetch(HttpClient& client, Backoff& backoff, ByteRange range
 }
 
 void RangeFetcher::work() {
-    const StopPoll poll = [this] { return is_ended(); };
+    const CancelPoll poll = [this] { return is_ended(); };
     HttpClient client(options_->http, poll);
     Backoff backoff(options_->retries, poll);
     while (const auto range = take()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/bytes.hpp"
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/store/backoff.hpp"
 #include "core/store/http_client.hpp"
@@ -39,7 +40,7 @@ struct DownloadOptions {
     RetryPolicy retries;
     uint32_t connections = 4;
     uint64_t range_bytes = 32 * mebibyte; ///< fetched by one request at most
-    StopPoll is_stopped;
+    CancelPoll is_stopped;                ///< called often, from any thread of the download
     std::function<void(const DownloadProgress&)>
         on_progress; ///< called on the caller's thread; may be absent
 };

@@ -168,7 +168,7 @@ std::string printable_url(const std::string& url) {
 
 struct HttpClient::Impl {
     HttpSettings settings;
-    StopPoll is_stopped;
+    CancelPoll is_stopped;
     std::unique_ptr<CURL, EasyDeleter> easy;
 
     // Of the transfer in progress.
@@ -402,7 +402,7 @@ Result<HttpResponse> HttpClient::Impl::send_checked(const std::string& url) {
     return received;
 }
 
-HttpClient::HttpClient(HttpSettings settings, StopPoll is_stopped) : impl_(std::make_unique<Impl>()) {
+HttpClient::HttpClient(HttpSettings settings, CancelPoll is_stopped) : impl_(std::make_unique<Impl>()) {
     start_libcurl();
     impl_->settings = std::move(settings);
     impl_->is_stopped = std::move(is_stopped);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/bytes.hpp"
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 
 #include <chrono>
@@ -14,9 +15,6 @@
 #include <string_view>
 
 namespace etna::store {
-
-/// Returns whether the user asked to stop. Called often, from any thread of a download.
-using StopPoll = std::function<bool()>;
 
 /// How servers are reached. TLS certificates are always verified.
 struct HttpSettings {
@@ -99,7 +97,8 @@ public:
     static constexpr std::size_t unread_bytes_max = 64 * kibibyte;  ///< of a body that is not passed on
     static constexpr long slow_bytes_per_s = 256;
 
-    explicit HttpClient(HttpSettings settings, StopPoll is_stopped = {});
+    /// `is_stopped`: called often.
+    explicit HttpClient(HttpSettings settings, CancelPoll is_stopped = {});
     HttpClient(HttpClient&&) noexcept;
     HttpClient& operator=(HttpClient&&) noexcept;
     ~HttpClient();

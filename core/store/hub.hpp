@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/store/backoff.hpp"
 #include "core/store/http_client.hpp"
@@ -63,7 +64,7 @@ class Hub {
 public:
     /// `url` is http or https, without a final slash. `without_network` is added to the hint of an error that
     /// no server answers. Borrows `client`.
-    Hub(std::string url, HttpClient& client, RetryPolicy retries, StopPoll is_stopped,
+    Hub(std::string url, HttpClient& client, RetryPolicy retries, CancelPoll is_stopped,
         std::string without_network = {})
         : url_(std::move(url)), client_(&client), retries_(retries), is_stopped_(std::move(is_stopped)),
           without_network_(std::move(without_network)) {}
@@ -90,7 +91,7 @@ private:
     std::string url_;
     HttpClient* client_;
     RetryPolicy retries_;
-    StopPoll is_stopped_;
+    CancelPoll is_stopped_;
     std::string without_network_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/error.hpp"
 
 #include <algorithm>
@@ -13,12 +14,11 @@ namespace etna::text {
 /// cost as much, and reserves memory only beyond a small allowance. Not thread-safe.
 class TokenizeBudget {
 public:
-    using CancelPoll = std::function<bool()>;
     using ReserveMemory = std::function<bool(std::size_t bytes)>;
 
     /// Borrows the callbacks; null and empty ones impose no limit.
-    explicit TokenizeBudget(const CancelPoll* is_cancelled, const ReserveMemory* reserve_memory = nullptr)
-        : is_cancelled_(is_cancelled != nullptr && *is_cancelled ? is_cancelled : nullptr),
+    explicit TokenizeBudget(const CancelPoll& is_cancelled, const ReserveMemory* reserve_memory = nullptr)
+        : is_cancelled_(is_cancelled ? &is_cancelled : nullptr),
           reserve_memory_(reserve_memory != nullptr && *reserve_memory ? reserve_memory : nullptr) {}
 
     /// Call at every step, or with the number of steps that the next piece of work takes. Stays true once it
@@ -69,7 +69,7 @@ private:
 
     static constexpr std::size_t free_bytes = 256 * 1024; ///< used without reserve_memory
 
-    const CancelPoll* is_cancelled_;
+    const CancelPoll* is_cancelled_; ///< null: never cancelled
     const ReserveMemory* reserve_memory_;
     std::size_t granted_ = free_bytes;
     std::size_t result_bytes_ = 0; ///< allocated by may_extend()

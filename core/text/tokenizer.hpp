@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
@@ -36,8 +37,7 @@ struct EncodeOptions {
     /// Ascending positions in the text, borrowed for the call: the name of a control token is text where it
     /// lies across one. User-defined tokens are not affected.
     std::span<const std::size_t> barriers = {};
-    /// Borrowed for the call: polled during tokenization; true cancels it.
-    const std::function<bool()>* is_cancelled = nullptr;
+    CancelPoll is_cancelled = {}; ///< polled during tokenization
     /// Borrowed for the call: called before an allocation with its size in bytes; false ends the call. Grants
     /// cover the tokens, up to four bytes per byte of text, and the longest word.
     const std::function<bool(std::size_t bytes)>* reserve_memory = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/generate/generation.hpp"
 #include "server/api/answer_services.hpp"
 #include "server/api/generation_call.hpp"
@@ -48,9 +49,6 @@ private:
 /// Returns the error of cancelled work: 503 if the server is shutting down, else 499, because the client
 /// disconnected.
 ApiError cancelled_error(const AnswerServices& services);
-
-/// Polled while waiting: whether the client has gone, or the caller gives up.
-using CancelPoll = std::function<bool()>;
 
 /// The receiver's reply to an event.
 enum class Delivery : uint8_t {

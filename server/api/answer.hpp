@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "server/api/active_request.hpp"
 #include "server/http/sse.hpp"
 

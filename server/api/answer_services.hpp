@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/store/pull.hpp"
 #include "server/api/access.hpp"
@@ -32,7 +33,7 @@ struct StoreAccess {
     /// Fetches a model of the hub into the folder. Blocks; `report` is called on this thread and may be
     /// absent. Thread-safe. Errors: those of store::plan_pull() and store::pull().
     std::function<Result<store::Manifest>(const std::string& name, const PullReport& report,
-                                          const store::StopPoll& is_stopped)>
+                                          const CancelPoll& is_stopped)>
         pull;
 };
 

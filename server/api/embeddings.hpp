@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/generate/embedding.hpp"
 #include "server/api/active_request.hpp"
 #include "server/base/api_error.hpp"

@@ -174,7 +174,7 @@ void Server::become_ready() {
 }
 
 /// Prepares on another thread, then answers requests. Returns false if the server is not to run.
-bool Server::start(const std::function<bool()>& should_stop, const StartUp& start_up) {
+bool Server::start(const CancelPoll& should_stop, const StartUp& start_up) {
     if (start_up.prepare) {
         std::promise<bool> prepared;
         std::future<bool> result = prepared.get_future();
@@ -194,7 +194,7 @@ bool Server::start(const std::function<bool()>& should_stop, const StartUp& star
     return !start_up.on_ready || start_up.on_ready();
 }
 
-ShutdownResult Server::run(const std::function<bool()>& should_stop, const StartUp& start_up) {
+ShutdownResult Server::run(const CancelPoll& should_stop, const StartUp& start_up) {
     if (!start_up.prepare)
         become_ready(); // first: waiting connections would get "Loading model"
     std::vector<std::thread> serving;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "server/app/open_persistence.hpp"
 #include "server/app/router.hpp"
@@ -65,12 +66,12 @@ public:
     /// requests and lets running ones finish within the drain timeout. After it, the rest are cancelled, then
     /// their connections are broken, and those that react to neither are abandoned. Blocks; returns within
     /// the drain timeout and some seconds once `should_stop` is true.
-    [[nodiscard]] ShutdownResult run(const std::function<bool()>& should_stop, const StartUp& start_up = {});
+    [[nodiscard]] ShutdownResult run(const CancelPoll& should_stop, const StartUp& start_up = {});
 
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
 
-    bool start(const std::function<bool()>& should_stop, const StartUp& start_up);
+    bool start(const CancelPoll& should_stop, const StartUp& start_up);
     void become_ready();
     void trim_heap();
     ShutdownResult shut_down(std::vector<std::thread>& serving);

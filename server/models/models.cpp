@@ -95,7 +95,7 @@ std::vector<EngineReading> Models::engine_readings() {
     return readings;
 }
 
-void Models::inspect(const std::function<bool()>& is_cancelled) {
+void Models::inspect(const CancelPoll& is_cancelled) {
     std::vector<std::shared_ptr<Entry>> unknown;
     {
         const std::scoped_lock lock(mutex_);
@@ -262,7 +262,7 @@ const Models::Entries::value_type* Models::find_entry(std::string_view name) con
     return similar;
 }
 
-Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled,
+Result<Models::Handle> Models::acquire(std::string_view name, const CancelPoll& is_cancelled,
                                        std::optional<uint64_t> client) {
     std::unique_lock lock(mutex_);
     rescan();

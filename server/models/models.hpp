@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "core/base/result.hpp"
 #include "core/generate/model.hpp"
 #include "server/models/failure_log.hpp"
@@ -101,7 +102,7 @@ public:
     void inspect() { inspect({}); }
 
     /// The same; skips the remaining files once `is_cancelled` returns true, which several threads call.
-    void inspect(const std::function<bool()>& is_cancelled);
+    void inspect(const CancelPoll& is_cancelled);
 
     /// The first configured model, else the first of the folder by name; empty if there is none. Known-broken
     /// files come last.
@@ -129,7 +130,7 @@ public:
     /// contain local file names, because they go to clients; the full ones go to the log, once per cause
     /// until the model loads or its file changes. `client`: that uses the model as long as a copy of the
     /// handle lives; empty: the server itself.
-    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {},
+    Result<Handle> acquire(std::string_view name, const CancelPoll& is_cancelled = {},
                            std::optional<uint64_t> client = {});
 
     /// Drops the list's reference to the model with this name or alias, unless it is pinned. Until the

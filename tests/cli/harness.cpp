@@ -230,8 +230,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
         reset_device = device;
         return Result<std::string>("a GPU");
     };
-    environment.ask_at_terminal = [this](const std::string& question,
-                                         const generate::CancelPoll& /*is_cancelled*/) {
+    environment.ask_at_terminal = [this](const std::string& question, const CancelPoll& /*is_cancelled*/) {
         return agree(question);
     };
     environment.watch_end_signals = [this] { return [this] { return end_signal.load(); }; };

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto soon = 30s; ///< for a slow machine; a command that is not ended takes 1000 s
 
 ShellOutcome outcome_of(const std::string& command, ShellLimits limits = {},
-                        const generate::CancelPoll& is_cancelled = {},
+                        const CancelPoll& is_cancelled = {},
                         const std::string& arguments = R"({"sides": 6})") {
     (void)std::signal(SIGPIPE, SIG_IGN);
     auto outcome = run_shell(command, arguments, limits, is_cancelled);
@@ -27,7 +27,7 @@ ShellOutcome outcome_of(const std::string& command, ShellLimits limits = {},
 }
 
 /// Returns true after a delay that lets the command start.
-generate::CancelPoll stop_after(std::chrono::milliseconds time) {
+CancelPoll stop_after(std::chrono::milliseconds time) {
     return [end = Clock::now() + time] { return Clock::now() >= end; };
 }
 

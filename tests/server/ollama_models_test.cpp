@@ -314,20 +314,19 @@ TEST_CASE("errors of copies and deletions give the cause") {
 
 TEST_CASE("a pull streams its progress and the model is usable afterwards") {
     const TemporaryFolder folder;
-    FakeService service(
-        granting(folder.path(),
-                 [&](const std::string& name, const PullReport& report,
-                     const store::StopPoll&) -> Result<store::Manifest> {
-                     const store::PullPlan plan = plan_of(name);
-                     for (const uint64_t done : {0U, 50U, 100U})
-                         report(plan, {.file = 0, .download = {.done_bytes = done, .total_bytes = 100}});
-                     report(plan, {.file = 0,
-                                   .download = {.phase = store::DownloadPhase::checking,
-                                                .done_bytes = 100,
-                                                .total_bytes = 100}});
-                     store_demo(folder.path(), name);
-                     return store::ModelStore(folder.path()).find(name);
-                 }));
+    FakeService service(granting(
+        folder.path(),
+        [&](const std::string& name, const PullReport& report, const CancelPoll&) -> Result<store::Manifest> {
+            const store::PullPlan plan = plan_of(name);
+            for (const uint64_t done : {0U, 50U, 100U})
+                report(plan, {.file = 0, .download = {.done_bytes = done, .total_bytes = 100}});
+            report(plan,
+                   {.file = 0,
+                    .download = {
+                        .phase = store::DownloadPhase::checking, .done_bytes = 100, .total_bytes = 100}});
+            store_demo(folder.path(), name);
+            return store::ModelStore(folder.path()).find(name);
+        }));
     const std::vector<Json> lines = lines_of(service.post("/api/pull", R"({"name": "tiny"})"));
     REQUIRE(lines.size() >= 5);
     CHECK(lines.front() == Json({{"status", "pulling manifest"}}));
@@ -351,7 +350,7 @@ TEST_CASE("a failed pull reports the error and a pull ends when its client disco
     FakeService service(
         granting(folder.path(),
                  [&](const std::string& name, const PullReport& report,
-                     const store::StopPoll& is_stopped) -> Result<store::Manifest> {
+                     const CancelPoll& is_stopped) -> Result<store::Manifest> {
                      if (name == "gone")
                          return Error{ErrorKind::not_found, "there is no /secret/folder/gone on the hub"};
                      report(plan_of(name), {.file = 0, .download = {.done_bytes = 1, .total_bytes = 1}});

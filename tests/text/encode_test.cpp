@@ -227,13 +227,13 @@ TEST_CASE("tokenization stops when it is cancelled") {
         const auto tokenizer = require(vocabulary);
         for (const std::string& text : {word, words}) {
             int questions = 0;
-            const std::function<bool()> stop = [&] { return ++questions == 3; };
-            const auto stopped = tokenizer.encode(text, {.is_cancelled = &stop});
+            const CancelPoll stop = [&] { return ++questions == 3; };
+            const auto stopped = tokenizer.encode(text, {.is_cancelled = stop});
             REQUIRE(!stopped.has_value());
             CHECK(stopped.error().kind == ErrorKind::cancelled);
             CHECK(questions == 3);
-            const std::function<bool()> never = [&] { return ++questions, false; };
-            CHECK(encode(tokenizer, text, {.is_cancelled = &never}) == encode(tokenizer, text));
+            const CancelPoll never = [&] { return ++questions, false; };
+            CHECK(encode(tokenizer, text, {.is_cancelled = never}) == encode(tokenizer, text));
             CHECK(questions > 6);    // it polls throughout
             CHECK(questions < 2000); // but not at every step
         }

@@ -28,7 +28,7 @@ struct Costs {
 /// Encodes with a limit of memory.
 Costs costs_of(const text::Tokenizer& tokenizer, const std::string& text, std::size_t bytes_max = SIZE_MAX) {
     Costs costs;
-    const std::function<bool()> poll = [&] { return costs.steps += steps_per_poll, false; };
+    const CancelPoll poll = [&] { return costs.steps += steps_per_poll, false; };
     const std::function<bool(std::size_t)> reserve = [&](std::size_t bytes) {
         if (bytes > bytes_max - costs.reserved_bytes)
             return false;
@@ -36,7 +36,7 @@ Costs costs_of(const text::Tokenizer& tokenizer, const std::string& text, std::s
         return true;
     };
     costs.tokens = tokenizer.encode(
-        text, {.bos = text::AddBos::never, .is_cancelled = &poll, .reserve_memory = &reserve});
+        text, {.bos = text::AddBos::never, .is_cancelled = poll, .reserve_memory = &reserve});
     return costs;
 }
 
@@ -128,8 +128,8 @@ TEST_CASE("tokenization with a character map stops when it is cancelled") {
     vocabulary.character_map = character_map_of({{"z", std::string(kib * kib, 'a')}});
     const auto tokenizer = require(vocabulary);
     int polls = 0;
-    const std::function<bool()> stop = [&] { return ++polls == 2; };
-    const auto stopped = tokenizer.encode(std::string(1000, 'z'), {.is_cancelled = &stop});
+    const CancelPoll stop = [&] { return ++polls == 2; };
+    const auto stopped = tokenizer.encode(std::string(1000, 'z'), {.is_cancelled = stop});
     REQUIRE(!stopped);
     CHECK(stopped.error().kind == ErrorKind::cancelled);
 }

@@ -25,7 +25,7 @@ void check(std::string_view text, const std::vector<Expectation>& expectations) 
         for (const std::string_view name : expectation.names) {
             const auto pre_tokenizer = PreTokenizer::create(name);
             REQUIRE(pre_tokenizer);
-            TokenizeBudget budget(nullptr);
+            TokenizeBudget budget(CancelPoll{});
             Words words;
             REQUIRE(pre_tokenizer->split(text, budget, [&](std::string_view word) {
                 words.push_back(word);
@@ -185,7 +185,7 @@ TEST_CASE("every row splits a megabyte in time proportional to its length") {
                     text += unit;
                 text += last;
                 const auto start = std::clock();
-                TokenizeBudget budget(nullptr);
+                TokenizeBudget budget(CancelPoll{});
                 const Status words =
                     pre_tokenizer->split(text, budget, [](std::string_view) { return Status(); });
                 const double time_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC * 8;

@@ -15,7 +15,7 @@ Words split(std::string_view name, std::string_view text) {
     const auto pre_tokenizer = PreTokenizer::create(name);
     if (!pre_tokenizer)
         FAIL(pre_tokenizer.error().message);
-    TokenizeBudget budget(nullptr);
+    TokenizeBudget budget(CancelPoll{});
     Words words;
     const Status split = pre_tokenizer->split(text, budget, [&](std::string_view word) {
         words.push_back(word);

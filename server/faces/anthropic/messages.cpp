@@ -54,7 +54,7 @@ public:
     MessageAnswer(api::ActiveRequest request, Json body, std::string betas)
         : Answer(std::move(request)), body_(std::move(body)), betas_(std::move(betas)) {}
 
-    ApiStatus begin(const api::CancelPoll& is_cancelled) override {
+    ApiStatus begin(const CancelPoll& is_cancelled) override {
         auto parsed = read(active, body_, betas_, Purpose::answer);
         body_ = nullptr;
         if (!parsed) {
@@ -72,7 +72,7 @@ public:
         return {};
     }
 
-    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
+    ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
         const Status status = run([](const Json&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
@@ -126,7 +126,7 @@ private:
     }
 
     /// `deliver` receives every stream event, and returns false to stop.
-    Status run(const std::function<bool(const Json& event)>& deliver, const api::CancelPoll& is_cancelled) {
+    Status run(const std::function<bool(const Json& event)>& deliver, const CancelPoll& is_cancelled) {
         return active.run(
             [&](uint32_t, const generate::Event& event) {
                 for (const Json& one : blocks_->take(event)) {

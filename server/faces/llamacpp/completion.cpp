@@ -34,7 +34,7 @@ public:
     CompletionAnswer(api::ActiveRequest request, Endpoint endpoint, Json body)
         : Answer(std::move(request)), endpoint_(endpoint), body_(std::move(body)) {}
 
-    ApiStatus begin(const api::CancelPoll& is_cancelled) override {
+    ApiStatus begin(const CancelPoll& is_cancelled) override {
         auto parsed = read(endpoint_, active, body_);
         body_ = nullptr;
         if (!parsed) {
@@ -56,7 +56,7 @@ public:
         return {};
     }
 
-    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
+    ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
         const Status status = run([](const Json&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
@@ -98,7 +98,7 @@ private:
 
     /// `deliver` receives the pieces of a stream, ending each choice with its result, and returns false to
     /// stop.
-    Status run(const std::function<bool(const Json& piece)>& deliver, const api::CancelPoll& is_cancelled) {
+    Status run(const std::function<bool(const Json& piece)>& deliver, const CancelPoll& is_cancelled) {
         return active.run(
             [&](uint32_t index, const generate::Event& event) {
                 CompletionChoice& choice = choices_[index];

@@ -62,7 +62,7 @@ public:
         : Answer(std::move(request)), form_(form), head_(std::move(head)), body_(std::move(body)),
           idle_line_(dump_json(line_json(head_.model, empty_members(form), false)) + "\n") {}
 
-    ApiStatus begin(const api::CancelPoll& is_cancelled) override {
+    ApiStatus begin(const CancelPoll& is_cancelled) override {
         const api::RequestContext context = active.context(default_sampling);
         auto begun = begin_with(read_request(body_, form_, context), is_cancelled);
         const bool is_too_long = !begun && begun.error().code == "context_length_exceeded";
@@ -74,7 +74,7 @@ public:
         return begun;
     }
 
-    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
+    ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
         const Status status = run([](const Json&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
@@ -102,7 +102,7 @@ public:
     [[nodiscard]] std::string_view keep_alive_frame() const override { return idle_line_; }
 
 private:
-    ApiStatus begin_with(ApiResult<api::GenerationCall> call, const api::CancelPoll& is_cancelled) {
+    ApiStatus begin_with(ApiResult<api::GenerationCall> call, const CancelPoll& is_cancelled) {
         if (!call) {
             active.record_error(call.error());
             return call.error();
@@ -122,7 +122,7 @@ private:
 
     /// Returns the first message with which a chat that is too long fits, or the last one possible; binary
     /// search.
-    std::size_t first_that_fits(const api::CancelPoll& is_cancelled) {
+    std::size_t first_that_fits(const CancelPoll& is_cancelled) {
         const api::RequestContext context = active.context(default_sampling);
         const std::size_t tokens_max = std::min<std::size_t>(
             context.context_tokens - 1, context.limits.prompt_tokens_max.value_or(context.context_tokens));
@@ -140,7 +140,7 @@ private:
     }
 
     /// `deliver` receives the members of every line, and returns false to stop.
-    Status run(const std::function<bool(const Json& members)>& deliver, const api::CancelPoll& is_cancelled) {
+    Status run(const std::function<bool(const Json& members)>& deliver, const CancelPoll& is_cancelled) {
         const Status status = active.run(
             [&](uint32_t, const generate::Event& event) {
                 const Json members = pieces_->take(event);

@@ -32,7 +32,7 @@ Json to_json(const ResponseEnvelope& envelope) {
             {"choices", Json::array()}};
 }
 
-ApiStatus CompletionJob::begin(const api::CancelPoll& is_cancelled) {
+ApiStatus CompletionJob::begin(const CancelPoll& is_cancelled) {
     const sampling::Parameters defaults = api::sampling_defaults(active.dialect());
     auto read = spec_->read(body_, active.context(defaults));
     body_ = nullptr;
@@ -53,7 +53,7 @@ ApiStatus CompletionJob::begin(const api::CancelPoll& is_cancelled) {
     return {};
 }
 
-Status CompletionJob::run(const PieceSink& deliver, const api::CancelPoll& is_cancelled) {
+Status CompletionJob::run(const PieceSink& deliver, const CancelPoll& is_cancelled) {
     const generate::Generation& generation = *active.generation();
     std::vector<std::unique_ptr<ChoiceStream>> streams;
     const auto choices_per_prompt = generation.choices() / static_cast<uint32_t>(active.prompt_count());
@@ -76,7 +76,7 @@ Status CompletionJob::run(const PieceSink& deliver, const api::CancelPoll& is_ca
         is_cancelled);
 }
 
-ApiResult<std::string> CompletionJob::complete(const api::CancelPoll& is_cancelled) {
+ApiResult<std::string> CompletionJob::complete(const CancelPoll& is_cancelled) {
     AnswerAggregator aggregator(*this);
     const Status status = run([&](const Json& piece) { return aggregator.add(piece), true; }, is_cancelled);
     if (!status)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "server/api/answer.hpp"
 #include "server/api/timings.hpp"
 #include "server/base/json.hpp"
@@ -38,8 +39,8 @@ public:
     CompletionJob(api::ActiveRequest request, const EndpointSpec& spec, Json body)
         : Answer(std::move(request)), spec_(&spec), body_(std::move(body)) {}
 
-    ApiStatus begin(const api::CancelPoll& is_cancelled) override;
-    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override;
+    ApiStatus begin(const CancelPoll& is_cancelled) override;
+    ApiResult<std::string> complete(const CancelPoll& is_cancelled) override;
     ApiResult<bool> stream(EventStream& stream) override;
     void send_failure(EventStream& stream, const ApiError& error) override;
 
@@ -58,7 +59,7 @@ private:
     /// Receives the pieces of an answer; returns false to stop.
     using PieceSink = std::function<bool(const Json& piece)>;
 
-    Status run(const PieceSink& deliver, const api::CancelPoll& is_cancelled);
+    Status run(const PieceSink& deliver, const CancelPoll& is_cancelled);
     [[nodiscard]] Json chunk_of(const Json& piece) const;
     [[nodiscard]] Json usage_so_far(uint32_t choice) const;
 

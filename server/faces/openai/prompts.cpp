@@ -1,6 +1,7 @@
 // POST /tokenize, /detokenize, /apply-template and /chat/completions/input_tokens: model input without
 // generation. Accepts and returns the fields of both llama.cpp's server and vLLM, which differ.
 
+#include "core/base/cancel.hpp"
 #include "core/base/token.hpp"
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
@@ -168,7 +169,7 @@ ApiError prompt_error(const AnswerServices& services, const Error& error) {
 ApiResult<PromptRequest> read_prompt_request(AnswerServices& services, const HttpRequest& request) {
     ETNA_TRY(auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(services, request, body));
-    std::function<bool()> is_cancelled = [&] { return services.is_aborting || request.is_client_gone(); };
+    CancelPoll is_cancelled = [&] { return services.is_aborting || request.is_client_gone(); };
     auto model = services.models.acquire(name, is_cancelled, client_of(services.options.access, request));
     if (!model)
         return prompt_error(services, model.error());
@@ -242,7 +243,7 @@ ApiResult<EncodedPrompt> encode_text(const AnswerServices& services, const Promp
         content ? *content : *text,
         {.special = finds_special ? text::SpecialTokens::parse : text::SpecialTokens::literal,
          .bos = adds ? text::AddBos::as_model_says : text::AddBos::never,
-         .is_cancelled = &prompt.costs.is_cancelled,
+         .is_cancelled = prompt.costs.is_cancelled,
          .reserve_memory = &prompt.costs.reserve_memory});
     if (!tokens)
         return prompt_error(services, tokens.error());

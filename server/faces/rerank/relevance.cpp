@@ -41,7 +41,7 @@ ApiError with_path(ApiError error, std::string path) {
 }
 
 ApiResult<std::vector<api::EmbeddingInput>> encode_pairs(api::ActiveRequest& active, const ScoreCall& call,
-                                                         const api::CancelPoll& is_cancelled) {
+                                                         const CancelPoll& is_cancelled) {
     const generate::PromptBudget budget = active.prompt_budget(is_cancelled);
     std::vector<api::EmbeddingInput> inputs;
     for (std::size_t i = 0; i < call.documents.texts.size(); ++i) {
@@ -59,8 +59,7 @@ double sigmoid(double logit) {
 
 /// Embeds the texts of a member, at length one.
 ApiResult<std::vector<std::vector<float>>> embed_texts(api::ActiveRequest& active, const MemberTexts& texts,
-                                                       const api::CancelPoll& is_cancelled,
-                                                       uint32_t& tokens) {
+                                                       const CancelPoll& is_cancelled, uint32_t& tokens) {
     api::EmbeddingCall call{.input_member = texts.member, .is_list = texts.is_list};
     for (const std::string_view text : texts.texts)
         call.inputs.emplace_back(std::string(text));
@@ -90,7 +89,7 @@ ApiStatus check_reranker(const api::ActiveRequest& active) {
 }
 
 ApiResult<Scores> score_pairs(api::ActiveRequest& active, const ScoreCall& call,
-                              const api::CancelPoll& is_cancelled) {
+                              const CancelPoll& is_cancelled) {
     ETNA_TRY(auto inputs, encode_pairs(active, call, is_cancelled));
     const bool is_logit = !active.model()->embedding_head().gives_probability();
     Scores scores;
@@ -109,7 +108,7 @@ ApiResult<Scores> score_pairs(api::ActiveRequest& active, const ScoreCall& call,
 }
 
 ApiResult<Scores> score_cosines(api::ActiveRequest& active, const ScoreCall& call,
-                                const api::CancelPoll& is_cancelled) {
+                                const CancelPoll& is_cancelled) {
     ETNA_CHECK(api::check_embeddings(active, std::nullopt));
     Scores scores;
     ETNA_TRY(const auto queries, embed_texts(active, call.queries, is_cancelled, scores.tokens));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "server/api/active_request.hpp"
 #include "server/base/api_error.hpp"
 
@@ -50,10 +51,10 @@ ApiStatus check_reranker(const api::ActiveRequest& active);
 /// Returns the scores by the head of a reranker. Errors: those of generate::PairFormat and
 /// generate::Embedder, with the path of the document that they are about. Precondition: check_reranker().
 ApiResult<Scores> score_pairs(api::ActiveRequest& active, const ScoreCall& call,
-                              const api::CancelPoll& is_cancelled);
+                              const CancelPoll& is_cancelled);
 
 /// Returns the cosines of the embeddings. Errors: those of api::check_embeddings() and api::embed().
 ApiResult<Scores> score_cosines(api::ActiveRequest& active, const ScoreCall& call,
-                                const api::CancelPoll& is_cancelled);
+                                const CancelPoll& is_cancelled);
 
 } // namespace etna::server::rerank

@@ -166,7 +166,7 @@ void ResponseJob::adopt(const generate::Request& generation) {
     }
 }
 
-ApiStatus ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
+ApiStatus ResponseJob::acquire(const CancelPoll& is_cancelled) {
     if (active_->model() != nullptr)
         return {};
     if (const Status loaded = active_->acquire(is_cancelled); !loaded)
@@ -174,7 +174,7 @@ ApiStatus ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
     return {};
 }
 
-ApiResult<std::size_t> ResponseJob::count(const std::function<bool()>& is_cancelled) {
+ApiResult<std::size_t> ResponseJob::count(const CancelPoll& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
     auto counted = prompt_.count(*active_, request_, is_cancelled);
     if (!request_.truncates || !counted || *counted <= ResponsePrompt::limits(*active_, request_).max)
@@ -183,7 +183,7 @@ ApiResult<std::size_t> ResponseJob::count(const std::function<bool()>& is_cancel
     return prompt_.count(*active_, request_, is_cancelled);
 }
 
-ApiStatus ResponseJob::truncate(const std::function<bool()>& is_cancelled) {
+ApiStatus ResponseJob::truncate(const CancelPoll& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
     ETNA_TRY(const auto counted, prompt_.count(*active_, request_, is_cancelled));
     if (counted > ResponsePrompt::limits(*active_, request_).after_truncation)
@@ -191,7 +191,7 @@ ApiStatus ResponseJob::truncate(const std::function<bool()>& is_cancelled) {
     return {};
 }
 
-ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
+ApiStatus ResponseJob::begin(const CancelPoll& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
     std::optional<ApiError> too_long; // the error with all items
     while (true) {
@@ -224,7 +224,7 @@ ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
     return {};
 }
 
-void ResponseJob::run(const Sink& send, const std::function<bool()>& is_cancelled) {
+void ResponseJob::run(const Sink& send, const CancelPoll& is_cancelled) {
     sink_ = send;
     if (request_.is_background)
         response_.status = ResponseStatus::queued;
@@ -256,7 +256,7 @@ AnswerLog ResponseJob::log() const {
     return log;
 }
 
-void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
+void ResponseJob::generate(const CancelPoll& is_cancelled) {
     const auto must_end = [&] { return poll(is_cancelled); };
     if (const auto begun = has_begun_ ? ApiStatus() : begin(must_end); !begun)
         return fail(begun.error());
@@ -276,7 +276,7 @@ void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
 }
 
 /// Call periodically: sends progress events. Returns whether the answer must end.
-bool ResponseJob::poll(const std::function<bool()>& is_cancelled) {
+bool ResponseJob::poll(const CancelPoll& is_cancelled) {
     if (active_->generation() != nullptr && active_->generation()->has_begun())
         leave_queue();
     // The events of a background response depend on its tokens only, so that another process can send them

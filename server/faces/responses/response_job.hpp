@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "server/api/route.hpp"
 #include "server/faces/responses/object.hpp"
 #include "server/faces/responses/output.hpp"
@@ -47,18 +48,18 @@ public:
 
     /// Acquires the model. Here and below, `is_cancelled` is polled while waiting. Errors: those of
     /// ActiveRequest::acquire().
-    ApiStatus acquire(const std::function<bool()>& is_cancelled);
+    ApiStatus acquire(const CancelPoll& is_cancelled);
 
     /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
     /// ActiveRequest::begin(), with the field.
-    ApiStatus begin(const std::function<bool()>& is_cancelled);
+    ApiStatus begin(const CancelPoll& is_cancelled);
 
     /// Counts its prompt tokens after truncation, without generating. Errors: as begin().
-    ApiResult<std::size_t> count(const std::function<bool()>& is_cancelled);
+    ApiResult<std::size_t> count(const CancelPoll& is_cancelled);
 
     /// Truncates the oldest items until the requested answer fits, or a fraction of the context if that is
     /// less. Call before begin(). Errors: those of count().
-    ApiStatus truncate(const std::function<bool()>& is_cancelled);
+    ApiStatus truncate(const CancelPoll& is_cancelled);
 
     /// Stores it as pending with its request, so that the next process continues it: see rerun.hpp. Error:
     /// 500.
@@ -70,7 +71,7 @@ public:
     /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
     /// an error becomes the response's failure. Ends early when `is_cancelled` returns true or `send` returns
     /// false.
-    void run(const Sink& send, const std::function<bool()>& is_cancelled);
+    void run(const Sink& send, const CancelPoll& is_cancelled);
 
     /// Returns the log entry for the answer so far.
     [[nodiscard]] AnswerLog log() const;
@@ -89,8 +90,8 @@ private:
     /// Sets the output options and the parameters that the response repeats.
     void adopt(const generate::Request& generation);
 
-    void generate(const std::function<bool()>& is_cancelled);
-    bool poll(const std::function<bool()>& is_cancelled);
+    void generate(const CancelPoll& is_cancelled);
+    bool poll(const CancelPoll& is_cancelled);
     void leave_queue();
     void complete(const Status& status);
     void fail(const ApiError& error);

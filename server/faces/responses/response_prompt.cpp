@@ -97,7 +97,7 @@ ApiResult<api::GenerationCall> ResponsePrompt::call(const api::ActiveRequest& ac
 }
 
 ApiResult<std::size_t> ResponsePrompt::count(api::ActiveRequest& active, const Request& request,
-                                             const std::function<bool()>& is_cancelled) const {
+                                             const CancelPoll& is_cancelled) const {
     ETNA_TRY(auto generation, call(active, request));
     return active.count_prompt(std::move(generation), is_cancelled);
 }
@@ -118,7 +118,7 @@ ResponsePrompt::Limits ResponsePrompt::limits(const api::ActiveRequest& active, 
 }
 
 void ResponsePrompt::truncate(api::ActiveRequest& active, const Request& request,
-                              const std::function<bool()>& is_cancelled) {
+                              const CancelPoll& is_cancelled) {
     const std::size_t tokens_max = limits(active, request).after_truncation;
     const std::size_t end = std::max(removable_items(items_), truncated_);
     std::vector<std::size_t> user_messages;
@@ -137,7 +137,7 @@ void ResponsePrompt::truncate(api::ActiveRequest& active, const Request& request
 /// Returns whether there is one.
 bool ResponsePrompt::truncate_to_first_fit(const std::vector<std::size_t>& starts, std::size_t tokens_max,
                                            api::ActiveRequest& active, const Request& request,
-                                           const std::function<bool()>& is_cancelled) {
+                                           const CancelPoll& is_cancelled) {
     const std::size_t before = truncated_;
     std::size_t low = 0;
     std::size_t high = starts.size();

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/base/cancel.hpp"
 #include "server/api/active_request.hpp"
 #include "server/faces/responses/request.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 namespace etna::server::responses {
@@ -37,7 +37,7 @@ public:
     /// Counts its tokens, without generating. `is_cancelled` is polled while waiting. Errors: those of call()
     /// and ActiveRequest::count_prompt().
     ApiResult<std::size_t> count(api::ActiveRequest& active, const Request& request,
-                                 const std::function<bool()>& is_cancelled) const;
+                                 const CancelPoll& is_cancelled) const;
 
     /// Returns whether truncation can remove more items.
     [[nodiscard]] bool can_truncate() const;
@@ -58,13 +58,12 @@ public:
     /// Removes the fewest oldest items with which the prompt has at most Limits::after_truncation tokens: up
     /// to a user message, so that templates that require alternating turns work; up to any item if that is
     /// not enough. Removes all that can be removed if nothing suffices.
-    void truncate(api::ActiveRequest& active, const Request& request,
-                  const std::function<bool()>& is_cancelled);
+    void truncate(api::ActiveRequest& active, const Request& request, const CancelPoll& is_cancelled);
 
 private:
     bool truncate_to_first_fit(const std::vector<std::size_t>& starts, std::size_t tokens_max,
                                api::ActiveRequest& active, const Request& request,
-                               const std::function<bool()>& is_cancelled);
+                               const CancelPoll& is_cancelled);
 
     Purpose purpose_;
     Json items_;
