@@ -2,7 +2,7 @@
 
 #include "cli/terminal/printable.hpp"
 #include "core/generate/sampling_options.hpp"
-#include "core/sampling/parameters.hpp"
+#include "core/sampling/parameter_table.hpp"
 
 #include <array>
 #include <cmath>
@@ -15,132 +15,8 @@
 namespace etna::cli {
 namespace {
 
-constexpr double temperature_max = 100;
-constexpr double sigmas_max = 1000;
-constexpr double penalty_max = sampling::penalty_max;
-
-constexpr std::array sampling_rows = {
-    Option{.name = "temp",
-           .value = "T",
-           .kind = Kind::number,
-           .range = {0, temperature_max},
-           .default_text = "the model's own, else 0.8",
-           .description = "temperature; 0 always takes the likeliest token, higher values vary more",
-           .brief = "temperature; 0 takes the likeliest token, higher values vary more"},
-    Option{.name = "top-k",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {0, int32_max},
-           .default_text = "the model's own, else 40",
-           .description = "sample from the N likeliest tokens; 0: from all"},
-    Option{.name = "top-p",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1, LowerBound::exclusive},
-           .default_text = "the model's own, else 0.95",
-           .description = "sample from the likeliest tokens with a total probability of P; 1: from all"},
-    Option{.name = "min-p",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1},
-           .default_text = "the model's own, else 0.05",
-           .description = "drop tokens less likely than P times the likeliest"},
-    Option{.name = "typical-p",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1, LowerBound::exclusive},
-           .default_text = "1",
-           .description = "sample from the most typical tokens with a total probability of P (locally "
-                          "typical sampling); 1: from all"},
-    Option{.name = "top-n-sigma",
-           .value = "N",
-           .kind = Kind::number,
-           .range = {0, sigmas_max},
-           .default_text = "0",
-           .absence = "-1",
-           .description =
-               "sample from tokens with logits within N standard deviations of the largest; 0: from all"},
-    Option{.name = "xtc-probability",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1},
-           .default_text = "the model's own, else 0",
-           .description =
-               "probability of dropping the top choices, except the least likely of them (XTC); 0: never"},
-    Option{.name = "xtc-threshold",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1},
-           .default_text = "the model's own, else 0.1",
-           .description = "minimum probability of a top choice; above 0.5, XTC has no effect"},
-    Option{.name = "min-keep",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {0, int32_max},
-           .default_text = "0",
-           .description = "minimum number of tokens that each of the filters above leaves"},
-    Option{.name = "repeat-penalty",
-           .value = "X",
-           .kind = Kind::number,
-           .range = {0, penalty_max, LowerBound::exclusive},
-           .default_text = "the model's own, else 1",
-           .description = "penalize tokens of the prompt and the answer; positive logits are divided by X, "
-                          "others multiplied; 1: no effect"},
-    Option{.name = "repeat-last-n",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {-1, int32_max},
-           .default_text = "the model's own, else 64",
-           .description = "window of --repeat-penalty in tokens; -1: everything"},
-    Option{.name = "presence-penalty",
-           .value = "X",
-           .kind = Kind::number,
-           .range = {-penalty_max, penalty_max},
-           .default_text = "0",
-           .description = "subtract X from the logits of tokens that occur in the answer"},
-    Option{.name = "presence-last-n",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {-1, int32_max},
-           .default_text = "-1",
-           .description = "window of --presence-penalty in tokens of the answer; -1: everything"},
-    Option{.name = "frequency-penalty",
-           .value = "X",
-           .kind = Kind::number,
-           .range = {-penalty_max, penalty_max},
-           .default_text = "0",
-           .description = "subtract X from a token's logit for each occurrence in the answer"},
-    Option{.name = "frequency-last-n",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {-1, int32_max},
-           .default_text = "-1",
-           .description = "window of --frequency-penalty in tokens of the answer; -1: everything"},
-    Option{.name = "dry-multiplier",
-           .value = "X",
-           .kind = Kind::number,
-           .range = {0, penalty_max},
-           .default_text = "0",
-           .description = "penalize tokens that would continue a repetition in the prompt or answer (DRY); "
-                          "subtracts X times --dry-base to the power of the surplus length; 0: no effect"},
-    Option{.name = "dry-base",
-           .value = "X",
-           .kind = Kind::number,
-           .range = {1, penalty_max},
-           .default_text = "1.75",
-           .description = "growth of the DRY penalty per repeated token"},
-    Option{.name = "dry-allowed-length",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {1, int32_max},
-           .default_text = "2",
-           .description = "repetition length from which the DRY penalty grows; shorter ones are free"},
-    Option{.name = "dry-penalty-last-n",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {-1, int32_max},
-           .default_text = "-1",
-           .description = "window in which DRY searches for repetitions, in tokens; -1: everything"},
+/// The rows besides those of the table of parameters.
+constexpr std::array other_rows = {
     Option{.name = "dry-sequence-breaker",
            .value = "TEXT",
            .kind = Kind::text,
@@ -164,44 +40,63 @@ constexpr std::array sampling_rows = {
            .brief = "the same seed and request give the same text"},
 };
 
-constexpr auto sampling_table = in_category(Category::sampling, sampling_rows);
+constexpr auto other_options = in_category(Category::sampling, other_rows);
 
-Status read_filters(const OptionValues& values, generate::SamplingOverrides& sampling) {
-    ETNA_TRY(sampling.temperature, values.number("temp"));
-    ETNA_TRY(sampling.top_k, values.integer("top-k"));
-    ETNA_TRY(sampling.top_p, values.number("top-p"));
-    ETNA_TRY(sampling.min_p, values.number("min-p"));
-    ETNA_TRY(sampling.typical_p, values.number("typical-p"));
-    ETNA_TRY(sampling.top_n_sigma, values.number("top-n-sigma"));
-    ETNA_TRY(sampling.xtc_probability, values.number("xtc-probability"));
-    ETNA_TRY(sampling.xtc_threshold, values.number("xtc-threshold"));
-    ETNA_TRY(sampling.min_keep, values.integer("min-keep"));
-    return {};
+/// Returns the default of a parameter for the help.
+std::string default_text(const sampling::Parameter& parameter) {
+    const std::string_view origin = parameter.gguf.name.empty() ? "" : "the model's own, else ";
+    const double value = sampling::value_of({}, parameter);
+    return parameter.unit == sampling::Unit::number ? fmt::format("{}{}", origin, static_cast<float>(value))
+                                                    : fmt::format("{}{}", origin, value);
 }
 
-/// Reads a penalty window; -1 is the complete history.
-Result<std::optional<uint32_t>> read_window(const OptionValues& values, std::string_view name) {
-    ETNA_TRY(const std::optional<int32_t> tokens, values.signed_integer(name));
-    if (!tokens)
-        return std::optional<uint32_t>();
-    return std::optional(*tokens < 0 ? sampling::full_history : static_cast<uint32_t>(*tokens));
+/// Texts of the options that the table of parameters does not hold.
+struct OptionTexts {
+    std::string default_text;
+    std::string absence;
+};
+
+std::vector<OptionTexts> option_texts() {
+    std::vector<OptionTexts> texts;
+    for (const sampling::Parameter& parameter : sampling::parameter_table()) {
+        const auto absence = parameter.command_line.absence;
+        texts.push_back({default_text(parameter), absence ? fmt::format("{}", *absence) : ""});
+    }
+    return texts;
 }
 
-Status read_penalties(const OptionValues& values, generate::SamplingOverrides& sampling) {
-    ETNA_TRY(sampling.repetition_penalty, values.number("repeat-penalty"));
-    ETNA_TRY(sampling.repetition_window_tokens, read_window(values, "repeat-last-n"));
-    ETNA_TRY(sampling.presence_penalty, values.number("presence-penalty"));
-    ETNA_TRY(sampling.presence_window_tokens, read_window(values, "presence-last-n"));
-    ETNA_TRY(sampling.frequency_penalty, values.number("frequency-penalty"));
-    ETNA_TRY(sampling.frequency_window_tokens, read_window(values, "frequency-last-n"));
-    return {};
+/// Borrows the texts.
+Option option_of(const sampling::Parameter& parameter, const OptionTexts& texts) {
+    const sampling::Range& range = parameter.command_line.range;
+    return {
+        .name = parameter.command_line.name,
+        .value = parameter.placeholder,
+        .kind = parameter.unit == sampling::Unit::number ? Kind::number : Kind::integer,
+        .range = {range.min, range.max,
+                  range.at_min == sampling::Edge::included ? LowerBound::inclusive : LowerBound::exclusive},
+        .default_text = texts.default_text,
+        .absence = texts.absence,
+        .description = parameter.description,
+        .brief = parameter.brief,
+        .category = Category::sampling};
 }
 
-Status read_dry(const OptionValues& values, SamplingOptions& options) {
-    ETNA_TRY(options.overrides.dry_multiplier, values.number("dry-multiplier"));
-    ETNA_TRY(options.overrides.dry_base, values.number("dry-base"));
-    ETNA_TRY(options.overrides.dry_allowed_length, values.integer("dry-allowed-length"));
-    ETNA_TRY(options.overrides.dry_window_tokens, read_window(values, "dry-penalty-last-n"));
+/// Returns a parameter as users write it.
+Result<std::optional<double>> read_value(const OptionValues& values, const sampling::Parameter& parameter) {
+    const std::string_view name = parameter.command_line.name;
+    if (parameter.unit == sampling::Unit::number) {
+        ETNA_TRY(const std::optional<float> number, values.number(name));
+        return std::optional<double>(number);
+    }
+    if (parameter.unit == sampling::Unit::window) {
+        ETNA_TRY(const std::optional<int32_t> tokens, values.signed_integer(name));
+        return std::optional<double>(tokens);
+    }
+    ETNA_TRY(const std::optional<uint32_t> count, values.integer(name));
+    return std::optional<double>(count);
+}
+
+Status read_breakers(const OptionValues& values, SamplingOptions& options) {
     for (const TypedValue& breaker : values.texts("dry-sequence-breaker")) {
         if (!options.dry_breakers)
             options.dry_breakers.emplace();
@@ -245,14 +140,25 @@ Status read_biases(const OptionValues& values, SamplingOptions& options) {
 } // namespace
 
 std::span<const Option> sampling_options() {
-    return sampling_table;
+    static const std::vector<OptionTexts> texts = option_texts();
+    static const std::vector<Option> options = [] {
+        std::vector<Option> rows;
+        for (const sampling::Parameter& parameter : sampling::parameter_table())
+            rows.push_back(option_of(parameter, texts[rows.size()]));
+        rows.insert(rows.end(), other_options.begin(), other_options.end());
+        return rows;
+    }();
+    return options;
 }
 
 Result<SamplingOptions> read_sampling(const OptionValues& values) {
     SamplingOptions options;
-    ETNA_CHECK(read_filters(values, options.overrides));
-    ETNA_CHECK(read_penalties(values, options.overrides));
-    ETNA_CHECK(read_dry(values, options));
+    for (const sampling::Parameter& parameter : sampling::parameter_table()) {
+        ETNA_TRY(const std::optional<double> value, read_value(values, parameter));
+        if (value)
+            sampling::set(options.overrides, parameter, *value);
+    }
+    ETNA_CHECK(read_breakers(values, options));
     ETNA_CHECK(read_biases(values, options));
     ETNA_TRY(options.seed, values.long_integer("seed"));
     if (options.seed == -1)

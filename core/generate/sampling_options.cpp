@@ -1,9 +1,11 @@
 #include "core/generate/sampling_options.hpp"
 
 #include "core/base/log.hpp"
+#include "core/sampling/parameter_table.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -13,45 +15,15 @@
 namespace etna::generate {
 namespace {
 
-struct Range {
-    double min;
-    double max;
-};
-
-constexpr double temperature_max = 100;
-constexpr double count_max = 1 << 30;
-constexpr double top_p_min = 1e-6;
-constexpr double penalty_min = 1e-3;
-constexpr double penalty_max = 100;
-
-constexpr Range temperatures = {0, temperature_max};
-constexpr Range top_ks = {0, count_max};
-constexpr Range top_ps = {top_p_min, 1};
-constexpr Range shares = {0, 1};
-constexpr Range penalties = {penalty_min, penalty_max};
-constexpr Range windows = {-1, count_max};
-
-/// Returns the value if it is in range.
-std::optional<double> checked(std::string_view file, std::string_view key, std::optional<double> value,
-                              Range range) {
-    if (!value || (*value >= range.min && *value <= range.max)) // NaN does not
-        return value;
-    log(LogLevel::warning, fmt::format("{}: ignoring {} = {}, which is out of range", file, key, *value));
-    return std::nullopt;
-}
-
-/// Returns the number at `key` if it is in range.
-std::optional<double> recommended(const gguf::File& file, std::string_view key, Range range) {
-    const auto value = file.number(key);
-    if (!value && file.find(key) != nullptr)
-        log(LogLevel::warning, fmt::format("{}: ignoring {}, which is not a number", file.name(), key));
-    return checked(file.name(), key, value, range);
-}
-
-template <class T>
-void put(std::optional<T>& parameter, std::optional<double> value) {
-    if (value)
-        parameter = static_cast<T>(*value);
+/// Sets a parameter to a file's recommendation if it is in range.
+void recommend(std::string_view file, const sampling::Parameter& parameter, const sampling::Offer& offer,
+               std::optional<double> value, SamplingOverrides& overrides) {
+    if (!value || value == offer.absence)
+        return;
+    if (offer.range.contains(*value))
+        return sampling::set(overrides, parameter, *value);
+    log(LogLevel::warning,
+        fmt::format("{}: ignoring {} = {}, which is out of range", file, offer.name, *value));
 }
 
 using Tokens = std::vector<TokenId>;
@@ -107,72 +79,30 @@ Status append_sequences(const text::Tokenizer& tokenizer, std::string_view break
     return {};
 }
 
-/// Replaces the members that `overrides` sets. Target: sampling::Parameters, or SamplingOverrides.
-template <class Target>
-void replace(Target& target, const SamplingOverrides& overrides) {
-    const auto take = [](auto& value, const auto& parameter) {
-        if (parameter)
-            value = *parameter;
-    };
-    take(target.temperature, overrides.temperature);
-    take(target.top_k, overrides.top_k);
-    take(target.top_p, overrides.top_p);
-    take(target.min_p, overrides.min_p);
-    take(target.typical_p, overrides.typical_p);
-    take(target.top_n_sigma, overrides.top_n_sigma);
-    take(target.xtc_probability, overrides.xtc_probability);
-    take(target.xtc_threshold, overrides.xtc_threshold);
-    take(target.min_keep, overrides.min_keep);
-    take(target.repetition_penalty, overrides.repetition_penalty);
-    take(target.repetition_window_tokens, overrides.repetition_window_tokens);
-    take(target.presence_penalty, overrides.presence_penalty);
-    take(target.presence_window_tokens, overrides.presence_window_tokens);
-    take(target.frequency_penalty, overrides.frequency_penalty);
-    take(target.frequency_window_tokens, overrides.frequency_window_tokens);
-    take(target.dry_multiplier, overrides.dry_multiplier);
-    take(target.dry_base, overrides.dry_base);
-    take(target.dry_allowed_length, overrides.dry_allowed_length);
-    take(target.dry_window_tokens, overrides.dry_window_tokens);
-}
-
 } // namespace
 
 SamplingOverrides recommended_sampling(const gguf::File& file) {
     SamplingOverrides overrides;
-    put(overrides.temperature, recommended(file, "general.sampling.temp", temperatures));
-    put(overrides.top_k, recommended(file, "general.sampling.top_k", top_ks));
-    put(overrides.top_p, recommended(file, "general.sampling.top_p", top_ps));
-    put(overrides.min_p, recommended(file, "general.sampling.min_p", shares));
-    put(overrides.xtc_probability, recommended(file, "general.sampling.xtc_probability", shares));
-    put(overrides.xtc_threshold, recommended(file, "general.sampling.xtc_threshold", shares));
-    put(overrides.repetition_penalty, recommended(file, "general.sampling.penalty_repeat", penalties));
-    if (const auto value = recommended(file, "general.sampling.penalty_last_n", windows)) {
-        overrides.repetition_window_tokens =
-            *value < 0 ? sampling::full_history : static_cast<uint32_t>(*value);
+    for (const sampling::Parameter& parameter : sampling::parameter_table()) {
+        const std::string_view key = parameter.gguf.name;
+        if (key.empty())
+            continue;
+        const auto value = file.number(key);
+        if (!value && file.find(key) != nullptr)
+            log(LogLevel::warning, fmt::format("{}: ignoring {}, which is not a number", file.name(), key));
+        recommend(file.name(), parameter, parameter.gguf, value, overrides);
     }
     return overrides;
 }
 
 void apply(const store::GenerationConfig& config, SamplingOverrides& overrides) {
-    constexpr std::string_view file = store::generation_config_name;
-    put(overrides.temperature, checked(file, "temperature", config.temperature, temperatures));
-    put(overrides.top_k, checked(file, "top_k", config.top_k, top_ks));
-    put(overrides.top_p, checked(file, "top_p", config.top_p, top_ps));
-    put(overrides.min_p, checked(file, "min_p", config.min_p, shares));
-    if (config.repetition_penalty != 1.0) { // 1 means no penalty, so it is not a recommendation
-        put(overrides.repetition_penalty,
-            checked(file, "repetition_penalty", config.repetition_penalty, penalties));
+    for (const store::GenerationConfigMember& member : store::generation_config_members) {
+        const auto* const parameter =
+            sampling::find_parameter(&sampling::Parameter::generation_config, member.name);
+        if (parameter != nullptr)
+            recommend(store::generation_config_name, *parameter, parameter->generation_config,
+                      config.*member.value, overrides);
     }
-}
-
-sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides) {
-    replace(defaults, overrides);
-    return defaults;
-}
-
-SamplingOverrides over(const SamplingOverrides& overrides, SamplingOverrides others) {
-    replace(others, overrides);
-    return others;
 }
 
 uint32_t random_seed() {

@@ -3,57 +3,29 @@
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
 #include "core/sampling/breakers.hpp"
-#include "core/sampling/parameters.hpp"
+#include "core/sampling/overrides.hpp"
 #include "core/store/generation_config.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace etna::generate {
 
-/// Sampling parameters set by a caller, as in sampling::Parameters; an empty one takes the model's default.
-struct SamplingOverrides {
-    std::optional<float> temperature = {};
-    std::optional<uint32_t> top_k = {};
-    std::optional<float> top_p = {};
-    std::optional<float> min_p = {};
-    std::optional<float> typical_p = {};
-    std::optional<float> top_n_sigma = {};
-    std::optional<float> xtc_probability = {};
-    std::optional<float> xtc_threshold = {};
-    std::optional<uint32_t> min_keep = {};
-    std::optional<float> repetition_penalty = {};
-    std::optional<uint32_t> repetition_window_tokens = {};
-    std::optional<float> presence_penalty = {};
-    std::optional<uint32_t> presence_window_tokens = {};
-    std::optional<float> frequency_penalty = {};
-    std::optional<uint32_t> frequency_window_tokens = {};
-    std::optional<float> dry_multiplier = {};
-    std::optional<float> dry_base = {};
-    std::optional<uint32_t> dry_allowed_length = {};
-    std::optional<uint32_t> dry_window_tokens = {};
-};
+/// Sampling parameters that a caller sets; an empty one takes the model's default.
+using SamplingOverrides = sampling::Overrides;
+using sampling::with_overrides;
 
-/// Reads the recommendations of the model's file: `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`,
-/// `.xtc_probability`, `.xtc_threshold`, `.penalty_repeat` and `.penalty_last_n`, where -1 is the full
-/// history (keys as llama.cpp writes them). Values out of range or of another type are ignored with a warning
-/// in the log.
+/// Reads the recommendations of the model's file, sampling::Parameter::gguf. Values out of range or of
+/// another type are ignored with a warning in the log.
 SamplingOverrides recommended_sampling(const gguf::File& file);
 
 /// Overrides `overrides` with the recommendations of the model's generation_config.json. Values out of range
 /// are ignored with a warning in the log.
 void apply(const store::GenerationConfig& config, SamplingOverrides& overrides);
-
-/// Returns `defaults` overridden by `overrides`.
-sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides);
-
-/// Returns `others` overridden by `overrides`.
-SamplingOverrides over(const SamplingOverrides& overrides, SamplingOverrides others);
 
 /// Returns a seed from the operating system's random source.
 uint32_t random_seed();

@@ -46,8 +46,6 @@ struct Parameters {
     uint32_t dry_window_tokens = full_history;
 };
 
-constexpr float penalty_max = 100; ///< of every penalty, and of DRY's strength and growth
-
 /// Errors: invalid_argument, naming the parameter and its range.
 Status check(const Parameters& parameters);
 

@@ -18,7 +18,7 @@ Error corrupt(std::string_view problem) {
             "fix the file, or move it away to run with the defaults"};
 }
 
-Result<std::optional<double>> read_number(const Json& json, const char* name) {
+Result<std::optional<double>> read_number(const Json& json, std::string_view name) {
     const auto found = json.find(name);
     if (found == json.end() || found->is_null())
         return std::optional<double>();
@@ -34,13 +34,9 @@ Result<GenerationConfig> parse_generation_config(std::string_view text) {
     if (!json.is_object())
         return corrupt("not a JSON object");
     GenerationConfig config;
-    ETNA_TRY(config.temperature, read_number(json, "temperature"));
-    ETNA_TRY(config.top_k, read_number(json, "top_k"));
-    ETNA_TRY(config.top_p, read_number(json, "top_p"));
-    ETNA_TRY(config.min_p, read_number(json, "min_p"));
-    ETNA_TRY(config.repetition_penalty, read_number(json, "repetition_penalty"));
-    ETNA_TRY(config.num_assistant_tokens, read_number(json, "num_assistant_tokens"));
-    ETNA_TRY(config.assistant_confidence_threshold, read_number(json, "assistant_confidence_threshold"));
+    for (const GenerationConfigMember& member : generation_config_members) {
+        ETNA_TRY(config.*member.value, read_number(json, member.name));
+    }
     return config;
 }
 

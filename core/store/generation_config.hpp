@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -19,6 +20,21 @@ struct GenerationConfig {
     std::optional<double> num_assistant_tokens = {};
     std::optional<double> assistant_confidence_threshold = {};
 };
+
+struct GenerationConfigMember {
+    std::string_view name; ///< in the file
+    std::optional<double> GenerationConfig::* value;
+};
+
+inline constexpr std::array generation_config_members = {
+    GenerationConfigMember{"temperature", &GenerationConfig::temperature},
+    GenerationConfigMember{"top_k", &GenerationConfig::top_k},
+    GenerationConfigMember{"top_p", &GenerationConfig::top_p},
+    GenerationConfigMember{"min_p", &GenerationConfig::min_p},
+    GenerationConfigMember{"repetition_penalty", &GenerationConfig::repetition_penalty},
+    GenerationConfigMember{"num_assistant_tokens", &GenerationConfig::num_assistant_tokens},
+    GenerationConfigMember{"assistant_confidence_threshold",
+                           &GenerationConfig::assistant_confidence_threshold}};
 
 constexpr std::string_view generation_config_name = "generation_config.json";
 

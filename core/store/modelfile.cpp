@@ -1,10 +1,12 @@
 #include "core/store/modelfile.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/sampling/parameter_table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,21 +20,27 @@ struct ParameterName {
     std::string_view etna;
 };
 
-constexpr std::array parameter_names = {
-    ParameterName{"temperature", "temp"},
-    ParameterName{"top_k", "top-k"},
-    ParameterName{"top_p", "top-p"},
-    ParameterName{"min_p", "min-p"},
-    ParameterName{"typical_p", "typical-p"},
+/// The parameters besides those of sampling.
+constexpr std::array other_parameters = {
     ParameterName{"seed", "seed"},
     ParameterName{"stop", "stop"},
     ParameterName{"num_ctx", "ctx-size"},
     ParameterName{"num_predict", "max-tokens"},
-    ParameterName{"repeat_penalty", "repeat-penalty"},
-    ParameterName{"repeat_last_n", "repeat-last-n"},
-    ParameterName{"presence_penalty", "presence-penalty"},
-    ParameterName{"frequency_penalty", "frequency-penalty"},
 };
+
+/// Returns all names, those of sampling first.
+const std::vector<ParameterName>& parameter_names() {
+    static const std::vector<ParameterName> all = [] {
+        std::vector<ParameterName> names;
+        for (const sampling::Parameter& parameter : sampling::parameter_table()) {
+            if (!parameter.modelfile.empty())
+                names.push_back({parameter.modelfile, parameter.command_line.name});
+        }
+        names.insert(names.end(), other_parameters.begin(), other_parameters.end());
+        return names;
+    }();
+    return all;
+}
 
 std::string_view trimmed(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(word_ends), text.size()));
@@ -121,8 +129,8 @@ void ModelfileReader::set(std::string_view name, std::string value) {
 Status ModelfileReader::add_parameter(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(word_ends), text.size());
     const std::string_view name = text.substr(0, end);
-    const auto* const known = std::ranges::find(parameter_names, name, &ParameterName::ollama);
-    if (known == parameter_names.end()) {
+    const auto known = std::ranges::find(parameter_names(), name, &ParameterName::ollama);
+    if (known == parameter_names().end()) {
         return refused(fmt::format("etna has no parameter {}", gguf::backquoted(name)),
                        "remove the line; `etna create --help` lists the options");
     }
@@ -177,8 +185,8 @@ Result<Modelfile> parse_modelfile(std::string_view text, std::string_view origin
 }
 
 std::string_view ollama_parameter(std::string_view option) {
-    const auto* const known = std::ranges::find(parameter_names, option, &ParameterName::etna);
-    return known == parameter_names.end() ? option : known->ollama;
+    const auto known = std::ranges::find(parameter_names(), option, &ParameterName::etna);
+    return known == parameter_names().end() ? option : known->ollama;
 }
 
 } // namespace etna::store

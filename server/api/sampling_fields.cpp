@@ -1,6 +1,7 @@
 #include "server/api/sampling_fields.hpp"
 
 #include "core/sampling/history.hpp"
+#include "server/api/parameter_fields.hpp"
 #include "server/api/reasoning_fields.hpp"
 #include "server/api/structured_output.hpp"
 
@@ -17,57 +18,10 @@
 namespace etna::server::api {
 namespace {
 
-constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
-constexpr std::size_t stops_max = 32;
-constexpr double penalty_max = 2;
-constexpr double repetition_max = 100;
-constexpr double nvext_repetition_max = 2;
-/// The values of top_k that disable it.
-enum class TopKDisabled : uint8_t { minus_one, minus_one_or_zero };
+using sampling::tokens_max;
 
-/// Replaces a top_p of 0: only the most likely token remains.
-constexpr float top_p_min = 1e-6F;
-
-std::optional<float> as_float(std::optional<double> value) {
-    return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
-}
-
-/// Reads top_k as a token count; 0: all, also for values of at least the vocabulary size.
-std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, TopKDisabled disabled) {
-    const auto value = fields.integer("top_k", -1, tokens_max);
-    if (value == 0 && disabled == TopKDisabled::minus_one) {
-        fields.refuse("top_k", fmt::format("must be -1 or from 1 to {}", tokens_max),
-                      "integer_below_min_value");
-    }
-    if (!value || *value < 0 || *value >= vocabulary)
-        return value ? std::optional(0U) : std::nullopt;
-    return static_cast<uint32_t>(*value);
-}
-
-std::optional<float> read_repetition(Fields& fields, double max) {
-    return as_float(fields.number("repetition_penalty", 0, max, Bound::excluded));
-}
-
-void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary,
-                   generate::SamplingOverrides& overrides) {
-    // OVMS documents top_p in (0, 1] and min_p in [0, 1).
-    const Bound edge = dialect == Dialect::ovms ? Bound::excluded : Bound::included;
-    overrides.temperature = as_float(fields.number("temperature", 0, 2));
-    if (const auto top_p = as_float(fields.number("top_p", 0, 1, edge)))
-        overrides.top_p = std::max(*top_p, top_p_min);
-    overrides.top_k = read_top_k(fields, vocabulary, TopKDisabled::minus_one_or_zero);
-    overrides.min_p = as_float(fields.number("min_p", 0, 1, Bound::included, edge));
-    overrides.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
-    overrides.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
-    overrides.repetition_penalty = read_repetition(fields, repetition_max);
-    overrides.repetition_window_tokens = sampling::full_history; // as vLLM counts, not as llama.cpp
-}
-
-/// -1 selects a random seed, as in llama.cpp.
-std::optional<int64_t> read_seed(Fields& fields) {
-    using Limits = std::numeric_limits<int64_t>;
-    const auto seed = fields.integer("seed", Limits::min(), Limits::max());
-    return seed == -1 ? std::nullopt : seed;
+sampling::Interface interface_of(Dialect dialect) {
+    return dialect == Dialect::ovms ? &sampling::Parameter::ovms : &sampling::Parameter::openai;
 }
 
 /// Reads fields of `nvext`, for those absent at the root.
@@ -77,19 +31,20 @@ void read_nvext(Fields& fields, uint32_t vocabulary, const RequestLimits& limits
     if (object == nullptr)
         return;
     Fields nvext(*object, "nvext");
-    generate::SamplingOverrides& overrides = request.sampling;
-    const auto top_k = read_top_k(nvext, vocabulary, TopKDisabled::minus_one);
+    if (const Json* const top_k = nvext.any("top_k"); top_k != nullptr && *top_k == 0)
+        nvext.refuse("top_k", fmt::format("must be -1 or from 1 to {}", tokens_max),
+                     "integer_below_min_value");
+    generate::SamplingOverrides overrides;
+    read_parameters(nvext, &sampling::Parameter::nvext, vocabulary, overrides);
+    request.sampling = over(request.sampling, overrides);
     nvext.flag("use_raw_prompt"); // read elsewhere, like `annotations`
-    const auto repetition = read_repetition(nvext, nvext_repetition_max);
-    overrides.top_k = overrides.top_k ? overrides.top_k : top_k;
-    overrides.repetition_penalty = overrides.repetition_penalty ? overrides.repetition_penalty : repetition;
     const bool ignores_end = nvext.flag("ignore_eos").value_or(false);
     if (ignores_end && fields.any("ignore_eos") == nullptr)
         request.end_tokens = generate::EndTokens::ignore;
     const auto greedy = nvext.flag("greedy_sampling");
     const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
-    if (greedy.value_or(greed.value_or(false)) && !overrides.temperature)
-        overrides.temperature = 0.0F;
+    if (greedy.value_or(greed.value_or(false)) && !request.sampling.temperature)
+        request.sampling.temperature = 0.0F;
     read_nvext_limit(fields, nvext, limits, request);
     nvext.accept({"annotations"});
     fields.adopt(nvext);
@@ -131,10 +86,7 @@ void read_lengths(Fields& fields, const RequestContext& context, const LengthMem
 }
 
 void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Request& request) {
-    request.stop = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
-    if (std::any_of(request.stop.begin(), request.stop.end(),
-                    [](const std::string& stop) { return stop.empty(); }))
-        fields.refuse("stop", "must not contain an empty string");
+    request.stop = read_stop_strings(fields);
     const auto included = fields.flag("include_stop_str_in_output");
     if (dialect == Dialect::ovms && is_streamed && included == false)
         fields.refuse("include_stop_str_in_output", "cannot be false with `stream`");
@@ -143,6 +95,19 @@ void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Req
 }
 
 } // namespace
+
+std::vector<std::string> read_stop_strings(Fields& fields) {
+    auto stops = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
+    if (std::ranges::find(stops, "") != stops.end())
+        fields.refuse("stop", "must not contain an empty string");
+    return stops;
+}
+
+std::optional<int64_t> read_seed(Fields& fields) {
+    using Limits = std::numeric_limits<int64_t>;
+    const auto seed = fields.integer("seed", Limits::min(), Limits::max());
+    return seed == -1 ? std::nullopt : seed;
+}
 
 bool read_length(Fields& fields, std::string_view name, int64_t min, generate::Request& request) {
     const bool is_first = !request.max_tokens && !request.is_unbounded;
@@ -184,7 +149,8 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     const Dialect dialect = context.dialect;
     const RequestLimits& limits = context.limits;
     const uint32_t vocabulary = context.tokenizer->size();
-    read_sampling(fields, dialect, vocabulary, request.sampling);
+    read_parameters(fields, interface_of(dialect), vocabulary, request.sampling);
+    request.sampling.repetition_window_tokens = sampling::full_history; // as vLLM counts, not as llama.cpp
     read_lengths(fields, context, lengths, request);
     read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);

@@ -4,8 +4,10 @@
 #include "server/api/request_context.hpp"
 #include "server/base/fields.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,14 @@ struct LengthMembers {
     std::vector<std::string_view> names = {"max_completion_tokens", "max_tokens"}; ///< by preference
     int64_t max_tokens_min = 1; ///< minimum of `max_tokens`; 0: requests may ask for the prompt only
 };
+
+constexpr std::size_t stops_max = 32; ///< stop strings of a request
+
+/// Reads `stop`: one string or a list, none of them empty.
+std::vector<std::string> read_stop_strings(Fields& fields);
+
+/// Reads `seed`. Empty: random; -1 also selects that, as in llama.cpp.
+std::optional<int64_t> read_seed(Fields& fields);
 
 /// Reads a limit on the answer's length into a request that has none yet: a number of tokens from `min` on,
 /// or -1 or -2 for no bound, as in llama.cpp and LM Studio. Returns whether it is used. Errors are recorded

@@ -35,7 +35,7 @@ ALLOWED = {
     "core/output": {"core/jinja"},  # a request's tools are values
     "core/grammar": set(),
     "core/sampling": set(),
-    "core/store": set(),
+    "core/store": {"core/sampling"},  # a Modelfile names sampling parameters
     "core/gguf": set(),
     "core/base": set(),
 }

@@ -1,5 +1,6 @@
 #include "server/faces/anthropic/request.hpp"
 
+#include "server/api/parameter_fields.hpp"
 #include "server/api/reasoning_fields.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/api/structured_output.hpp"
@@ -19,23 +20,14 @@
 namespace etna::server::anthropic {
 namespace {
 
-constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
-constexpr std::size_t stops_max = 32;
-
 void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& context,
                    generate::Request& request) {
     if (purpose == Purpose::answer)
         fields.require("max_tokens");
     api::read_length(fields, "max_tokens", 1, request);
-    generate::SamplingOverrides& overrides = request.sampling;
-    if (const auto temperature = fields.number("temperature", 0, 1))
-        overrides.temperature = static_cast<float>(*temperature);
-    constexpr float top_p_min = 1e-6F; // replaces 0: only the most likely token remains
-    if (const auto top_p = fields.number("top_p", 0, 1))
-        overrides.top_p = std::max(static_cast<float>(*top_p), top_p_min);
-    if (const auto top_k = fields.integer("top_k", 0, tokens_max))
-        overrides.top_k = *top_k < context.tokenizer->size() ? static_cast<uint32_t>(*top_k) : 0U;
-    request.stop = fields.texts("stop_sequences", stops_max).value_or(std::vector<std::string>());
+    api::read_parameters(fields, &sampling::Parameter::anthropic, context.tokenizer->size(),
+                         request.sampling);
+    request.stop = fields.texts("stop_sequences", api::stops_max).value_or(std::vector<std::string>());
     if (std::any_of(request.stop.begin(), request.stop.end(), [](const std::string& stop) {
             return stop.find_first_not_of(" \t\r\n") == std::string::npos;
         }))

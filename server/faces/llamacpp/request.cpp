@@ -17,7 +17,6 @@ namespace etna::server::llamacpp {
 namespace {
 
 constexpr int64_t int32_max = std::numeric_limits<int32_t>::max();
-constexpr std::size_t stops_max = 32;
 constexpr std::size_t response_fields_max = 64;
 
 /// Reads the answer's length from the first of these members that is present. Returns its name.
@@ -41,7 +40,7 @@ std::string_view read_length(Fields& fields, generate::Request& request) {
 /// Empty stop strings are ignored, as in llama.cpp.
 void read_end(Fields& fields, const api::RequestLimits& limits, generate::Request& request) {
     const std::string_view length = read_length(fields, request);
-    request.stop = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
+    request.stop = fields.texts("stop", api::stops_max).value_or(std::vector<std::string>());
     std::erase(request.stop, "");
     if (fields.flag("ignore_eos").value_or(false))
         request.end_tokens = generate::EndTokens::ignore;

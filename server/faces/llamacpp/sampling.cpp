@@ -1,9 +1,8 @@
 #include "server/faces/llamacpp/sampling.hpp"
 
-#include "core/sampling/history.hpp"
+#include "server/api/parameter_fields.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -18,53 +17,6 @@ namespace etna::server::llamacpp {
 namespace {
 
 constexpr double float_max = std::numeric_limits<float>::max();
-constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
-constexpr double penalty_max = 100; ///< same as sampling::check()
-constexpr float share_min = 1e-6F;  ///< replaces 0: only the most likely token remains
-
-std::optional<float> as_float(std::optional<double> value) {
-    return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
-}
-
-/// Reads a share of the probability mass; (0, 1] for the sampler.
-std::optional<float> read_share(Fields& fields, std::string_view name) {
-    const auto share = as_float(fields.number(name, 0, 1));
-    return share ? std::optional(std::max(*share, share_min)) : std::nullopt;
-}
-
-/// Reads a window of tokens; -1: all.
-std::optional<uint32_t> read_window(Fields& fields, std::string_view name) {
-    const auto tokens = fields.integer(name, -1, tokens_max);
-    if (!tokens)
-        return std::nullopt;
-    return *tokens < 0 ? sampling::full_history : static_cast<uint32_t>(*tokens);
-}
-
-void read_filters(Fields& fields, uint32_t vocabulary, generate::SamplingOverrides& overrides) {
-    if (const auto temperature = fields.number("temperature", -float_max, float_max))
-        overrides.temperature = static_cast<float>(std::max(*temperature, 0.0)); // negative: also greedy
-    if (const auto top_k = fields.integer("top_k", -tokens_max, tokens_max))
-        overrides.top_k = *top_k < 0 || *top_k >= vocabulary ? 0U : static_cast<uint32_t>(*top_k);
-    overrides.top_p = read_share(fields, "top_p");
-    overrides.typical_p = read_share(fields, "typical_p");
-    overrides.min_p = as_float(fields.number("min_p", 0, 1));
-    if (const auto sigmas = fields.number("top_n_sigma", -float_max, float_max))
-        overrides.top_n_sigma = static_cast<float>(std::max(*sigmas, 0.0)); // negative: off
-    overrides.xtc_probability = as_float(fields.number("xtc_probability", 0, 1));
-    overrides.xtc_threshold = as_float(fields.number("xtc_threshold", 0, 1));
-    if (const auto keep = fields.integer("min_keep", 0, tokens_max))
-        overrides.min_keep = static_cast<uint32_t>(*keep);
-}
-
-void read_penalties(Fields& fields, generate::SamplingOverrides& overrides) {
-    overrides.repetition_penalty = as_float(fields.number("repeat_penalty", 0, penalty_max, Bound::excluded));
-    overrides.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
-    overrides.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
-    const auto window = read_window(fields, "repeat_last_n");
-    overrides.repetition_window_tokens = window;
-    overrides.presence_window_tokens = window;
-    overrides.frequency_window_tokens = window;
-}
 
 void read_breakers(Fields& fields, generate::Request& request) {
     constexpr std::string_view name = "dry_sequence_breakers";
@@ -82,18 +34,6 @@ void read_breakers(Fields& fields, generate::Request& request) {
                                                generate::dry_breaker_bytes_max));
     }
     request.dry_breakers = *breakers;
-}
-
-void read_dry(Fields& fields, generate::Request& request) {
-    generate::SamplingOverrides& overrides = request.sampling;
-    overrides.dry_multiplier = as_float(fields.number("dry_multiplier", 0, penalty_max));
-    const auto base = as_float(fields.number("dry_base", -float_max, penalty_max));
-    if (base && *base >= 1) // below 1: the default
-        overrides.dry_base = base;
-    if (const auto length = fields.integer("dry_allowed_length", 1, tokens_max))
-        overrides.dry_allowed_length = static_cast<uint32_t>(*length);
-    overrides.dry_window_tokens = read_window(fields, "dry_penalty_last_n");
-    read_breakers(fields, request);
 }
 
 /// Refuses unsupported samplers, unless they are off.
@@ -115,25 +55,29 @@ void refuse_unsupported_samplers(Fields& fields) {
 struct Sampler {
     std::string_view name;
     char letter;
-    void (*turn_off)(generate::SamplingOverrides& overrides);
+    std::vector<std::string_view> parameters; ///< whose neutral values turn it off
 };
 
-constexpr std::array samplers = {
-    Sampler{"penalties", 'e',
-            [](generate::SamplingOverrides& overrides) {
-                overrides.repetition_penalty = 1.0F;
-                overrides.presence_penalty = 0.0F;
-                overrides.frequency_penalty = 0.0F;
-            }},
-    Sampler{"dry", 'd', [](generate::SamplingOverrides& overrides) { overrides.dry_multiplier = 0.0F; }},
-    Sampler{"top_n_sigma", 's', [](generate::SamplingOverrides& overrides) { overrides.top_n_sigma = 0.0F; }},
-    Sampler{"top_k", 'k', [](generate::SamplingOverrides& overrides) { overrides.top_k = 0U; }},
-    Sampler{"typ_p", 'y', [](generate::SamplingOverrides& overrides) { overrides.typical_p = 1.0F; }},
-    Sampler{"top_p", 'p', [](generate::SamplingOverrides& overrides) { overrides.top_p = 1.0F; }},
-    Sampler{"min_p", 'm', [](generate::SamplingOverrides& overrides) { overrides.min_p = 0.0F; }},
-    Sampler{"xtc", 'x', [](generate::SamplingOverrides& overrides) { overrides.xtc_probability = 0.0F; }},
-    Sampler{"temperature", 't', [](generate::SamplingOverrides& overrides) { overrides.temperature = 1.0F; }},
-};
+const std::vector<Sampler>& samplers() {
+    static const std::vector<Sampler> all = {
+        {"penalties", 'e', {"repeat_penalty", "presence_penalty", "frequency_penalty"}},
+        {"dry", 'd', {"dry_multiplier"}},
+        {"top_n_sigma", 's', {"top_n_sigma"}},
+        {"top_k", 'k', {"top_k"}},
+        {"typ_p", 'y', {"typical_p"}},
+        {"top_p", 'p', {"top_p"}},
+        {"min_p", 'm', {"min_p"}},
+        {"xtc", 'x', {"xtc_probability"}},
+        {"temperature", 't', {"temperature"}}};
+    return all;
+}
+
+void turn_off(const Sampler& sampler, generate::SamplingOverrides& overrides) {
+    for (const std::string_view name : sampler.parameters) {
+        const auto* const parameter = sampling::find_parameter(&sampling::Parameter::llamacpp, name);
+        sampling::set(overrides, *parameter, *parameter->neutral);
+    }
+}
 
 /// Returns the names in `samplers`, which is a list or a string of letters; empty if absent.
 std::optional<std::vector<std::string>> read_names(Fields& fields) {
@@ -141,12 +85,11 @@ std::optional<std::vector<std::string>> read_names(Fields& fields) {
     if (given == nullptr)
         return std::nullopt;
     if (!given->is_string())
-        return fields.texts("samplers", samplers.size());
+        return fields.texts("samplers", samplers().size());
     std::vector<std::string> names;
     for (const char letter : given->get<std::string>()) {
-        const auto found = std::find_if(samplers.begin(), samplers.end(),
-                                        [&](const Sampler& sampler) { return sampler.letter == letter; });
-        names.emplace_back(found == samplers.end() ? std::string(1, letter) : std::string(found->name));
+        const auto found = std::ranges::find(samplers(), letter, &Sampler::letter);
+        names.emplace_back(found == samplers().end() ? std::string(1, letter) : std::string(found->name));
     }
     return names;
 }
@@ -156,11 +99,11 @@ std::vector<std::string_view> read_samplers(Fields& fields, generate::SamplingOv
     if (!names)
         return all_samplers();
     std::vector<std::string_view> used;
-    auto next = samplers.begin();
+    auto next = samplers().begin();
+    const auto end = samplers().end();
     for (const std::string& name : *names) {
-        const auto found =
-            std::find_if(next, samplers.end(), [&](const Sampler& sampler) { return sampler.name == name; });
-        if (found == samplers.end()) {
+        const auto found = std::ranges::find(next, end, name, &Sampler::name);
+        if (found == end) {
             fields.refuse("samplers",
                           fmt::format("must name some of {}, each once, in this order",
                                       fmt::join(all_samplers(), ", ")),
@@ -168,11 +111,11 @@ std::vector<std::string_view> read_samplers(Fields& fields, generate::SamplingOv
             return used;
         }
         for (; next != found; ++next)
-            next->turn_off(overrides);
+            turn_off(*next, overrides);
         used.push_back((next++)->name);
     }
-    for (; next != samplers.end(); ++next)
-        next->turn_off(overrides);
+    for (; next != end; ++next)
+        turn_off(*next, overrides);
     return used;
 }
 
@@ -273,16 +216,15 @@ std::optional<int64_t> read_seed(Fields& fields) {
 
 std::vector<std::string_view> all_samplers() {
     std::vector<std::string_view> names;
-    for (const Sampler& sampler : samplers)
+    for (const Sampler& sampler : samplers())
         names.push_back(sampler.name);
     return names;
 }
 
 std::vector<std::string_view> read_sampling(Fields& fields, const api::RequestContext& context,
                                             generate::Request& request) {
-    read_filters(fields, context.tokenizer->size(), request.sampling);
-    read_penalties(fields, request.sampling);
-    read_dry(fields, request);
+    api::read_parameters(fields, &sampling::Parameter::llamacpp, context.tokenizer->size(), request.sampling);
+    read_breakers(fields, request);
     refuse_unsupported_samplers(fields);
     read_logit_bias(fields, *context.tokenizer, request);
     if (request.end_tokens == generate::EndTokens::ignore) { // end tokens are banned, as in llama.cpp

@@ -1,16 +1,12 @@
 #include "server/faces/llamacpp/settings.hpp"
 
-#include "core/sampling/history.hpp"
+#include "core/sampling/parameter_table.hpp"
 
 #include <cmath>
+#include <string>
 
 namespace etna::server::llamacpp {
 namespace {
-
-/// -1: all tokens.
-int64_t window_number(uint32_t tokens) {
-    return tokens == sampling::full_history ? -1 : int64_t{tokens};
-}
 
 /// Returns [{"token", "bias"}]. The bias of a ban is null, because JSON has no infinity.
 Json biases_json(const std::vector<sampling::LogitBias>& biases) {
@@ -21,30 +17,27 @@ Json biases_json(const std::vector<sampling::LogitBias>& biases) {
     return list;
 }
 
+Json value_json(const sampling::Parameters& parameters, const sampling::Parameter& parameter) {
+    const double value = sampling::value_of(parameters, parameter);
+    if (parameter.unit != sampling::Unit::number)
+        return static_cast<int64_t>(value);
+    return number_json(static_cast<float>(value));
+}
+
 void add_sampling(Json& json, const sampling::Parameters& parameters, const generate::Request& request) {
-    json["temperature"] = number_json(parameters.temperature);
+    for (const sampling::Parameter& parameter : sampling::parameter_table()) {
+        const std::string name(parameter.llamacpp.name);
+        if (!name.empty() && !json.contains(name)) // the window of repetitions stands for the others
+            json[name] = value_json(parameters, parameter);
+    }
+    if (json["top_n_sigma"] == 0)
+        json["top_n_sigma"] = -1;
     json["dynatemp_range"] = 0;
     json["dynatemp_exponent"] = 1;
-    json["top_k"] = parameters.top_k;
-    json["top_p"] = number_json(parameters.top_p);
-    json["min_p"] = number_json(parameters.min_p);
-    json["top_n_sigma"] = parameters.top_n_sigma > 0 ? number_json(parameters.top_n_sigma) : Json(-1);
-    json["xtc_probability"] = number_json(parameters.xtc_probability);
-    json["xtc_threshold"] = number_json(parameters.xtc_threshold);
-    json["typical_p"] = number_json(parameters.typical_p);
-    json["repeat_last_n"] = window_number(parameters.repetition_window_tokens);
-    json["repeat_penalty"] = number_json(parameters.repetition_penalty);
-    json["presence_penalty"] = number_json(parameters.presence_penalty);
-    json["frequency_penalty"] = number_json(parameters.frequency_penalty);
-    json["dry_multiplier"] = number_json(parameters.dry_multiplier);
-    json["dry_base"] = number_json(parameters.dry_base);
-    json["dry_allowed_length"] = parameters.dry_allowed_length;
-    json["dry_penalty_last_n"] = window_number(parameters.dry_window_tokens);
     json["dry_sequence_breakers"] = request.dry_breakers;
     json["mirostat"] = 0;
     json["mirostat_tau"] = 5;
     json["mirostat_eta"] = number_json(0.1F);
-    json["min_keep"] = parameters.min_keep;
 }
 
 } // namespace

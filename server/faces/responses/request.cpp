@@ -18,7 +18,7 @@ namespace etna::server::responses {
 namespace {
 
 constexpr std::size_t user_max = 64;
-constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
+constexpr int64_t calls_max = std::numeric_limits<int32_t>::max();
 
 Json or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
@@ -141,7 +141,7 @@ void read_sampling(Fields& fields, Request& request) {
     request.echoed["top_logprobs"] = top.value_or(0);
     if (request.included.logprobs)
         request.logprobs = static_cast<uint32_t>(top.value_or(0));
-    const auto calls = fields.integer("max_tool_calls", 1, tokens_max);
+    const auto calls = fields.integer("max_tool_calls", 1, calls_max);
     request.echoed["max_tool_calls"] = calls ? Json(*calls) : Json(nullptr);
     if (calls)
         request.calls_max = static_cast<uint32_t>(*calls);
