@@ -1,5 +1,6 @@
 #include "core/base/utf8.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace etna {
@@ -59,6 +60,14 @@ std::size_t valid_utf8_prefix(std::string_view text) {
         position += step.bytes;
     }
     return position;
+}
+
+std::size_t characters_in(std::string_view text) {
+    constexpr unsigned char prefix_mask = 0xC0;
+    constexpr unsigned char continuation = 0x80;
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & prefix_mask) != continuation;
+    }));
 }
 
 std::string repaired_utf8(std::string_view text) {

@@ -26,6 +26,9 @@ Utf8Step next_utf8(std::string_view text);
 /// Length in bytes of the longest prefix of `text` that is valid UTF-8.
 std::size_t valid_utf8_prefix(std::string_view text);
 
+/// Counts the characters that start in this UTF-8 text.
+std::size_t characters_in(std::string_view text);
+
 /// U+FFFD, which replaces an invalid sequence.
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 

@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 #include "server/api/owner.hpp"
 #include "server/api/persistence.hpp"
+#include "server/base/ids.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -149,6 +150,7 @@ void ActiveRequest::adopt(const GenerationCall& call) {
     prompt_member_ = call.prompt_member;
     tools_ = call.tools;
     ignored_ = call.ignored;
+    call_id_prefix_ = call.call_id_prefix;
     asks_for_thinking_ = call.asks_for_thinking;
     constraints_.clear();
     for (const generate::Request& request : call.requests) {
@@ -406,10 +408,23 @@ generate::SinkResult ActiveRequest::take(uint32_t choice, const generate::Event&
         count_tokens(choice, *finished);
         was_cancelled_ = was_cancelled_ || is_cancelled;
     }
-    const Delivery delivery =
-        is_cancelled && is_late() ? sink(choice, with_length_reason(*finished)) : sink(choice, event);
+    const auto changed = is_cancelled && is_late()
+                             ? std::optional<generate::Event>(with_length_reason(*finished))
+                             : with_call_id(event);
+    const Delivery delivery = sink(choice, changed ? *changed : event);
     is_complete_[choice] = is_complete_[choice] || delivery == Delivery::complete;
     return delivery == Delivery::proceed ? generate::SinkResult::proceed : generate::SinkResult::stop;
+}
+
+/// Returns the event with an id for the call that it starts; empty if it needs none.
+std::optional<generate::Event> ActiveRequest::with_call_id(const generate::Event& event) const {
+    const auto* parsed = std::get_if<output::Event>(&event);
+    if (parsed == nullptr || parsed->kind != output::EventKind::call_started || !parsed->id.empty() ||
+        call_id_prefix_.empty())
+        return std::nullopt;
+    output::Event named = *parsed;
+    named.id = new_id(call_id_prefix_);
+    return named;
 }
 
 void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& finished) {

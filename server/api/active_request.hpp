@@ -168,6 +168,7 @@ private:
     void show_answers();
     void update_answers();
     generate::SinkResult take(uint32_t choice, const generate::Event& event, const EventSink& sink);
+    [[nodiscard]] std::optional<generate::Event> with_call_id(const generate::Event& event) const;
     void count_tokens(uint32_t choice, const generate::Finished& finished);
 
     AnswerServices* services_; ///< borrowed; lives as long as the server runs
@@ -192,6 +193,7 @@ private:
     std::vector<OfferedTool> tools_;
     std::vector<std::string> constraints_; ///< the members that hold the answer's grammars
     IgnoredMembers ignored_;
+    std::string call_id_prefix_;    ///< see GenerationCall
     bool asks_for_thinking_ = true; ///< see GenerationCall
     std::optional<generate::Generation> generation_;
     std::optional<Usage> usage_;

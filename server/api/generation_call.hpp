@@ -47,7 +47,8 @@ struct GenerationCall {
     std::string prompt_member = {};               ///< the member that holds the prompts: "messages"
     std::vector<OfferedTool> tools = {};          ///< in the order of the conversation's tools
     IgnoredMembers ignored = {};
-    bool asks_for_thinking = true; ///< whether to think is the client's choice, and not the API's default
+    std::string call_id_prefix = {}; ///< of the id of a call that starts without one; empty: it gets none
+    bool asks_for_thinking = true;   ///< whether to think is the client's choice, and not the API's default
 };
 
 /// Maps an error in the parameters of one of `tools`, which the core numbers, to the client's member. For a

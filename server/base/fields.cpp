@@ -1,5 +1,7 @@
 #include "server/base/fields.hpp"
 
+#include "core/base/utf8.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,14 +39,6 @@ std::optional<int64_t> within_64_bits(const Json& number) {
 }
 
 } // namespace
-
-std::size_t characters_in(std::string_view text) {
-    constexpr unsigned char prefix_mask = 0xC0;
-    constexpr unsigned char continuation = 0x80;
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & prefix_mask) != continuation;
-    }));
-}
 
 const Json* Fields::take(std::string_view name) {
     known_.emplace(name);

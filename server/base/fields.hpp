@@ -15,9 +15,6 @@ namespace etna::server {
 /// Whether a range includes its endpoint.
 enum class Bound : uint8_t { included, excluded };
 
-/// Counts the characters that start in this UTF-8 text; the unit of length limits in the API.
-std::size_t characters_in(std::string_view text);
-
 /// Reads the fields of a request object, with type and range checks. The first error is recorded, and all
 /// later reads return absent: a reader reads all fields in a row and checks problem() at the end. A null
 /// field counts as absent. Borrows the object. Not thread-safe.

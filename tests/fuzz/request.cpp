@@ -55,14 +55,13 @@ void check_call(const api::GenerationCall& call, const api::RequestLimits& limit
 
 /// Writes an answer without text.
 void check_writer(const openai::GenerationRequest& request) {
-    require(request.make_stream && request.make_aggregator);
+    require(request.make_stream && request.write_choice);
     auto stream = request.make_stream(0, {});
-    auto aggregator = request.make_aggregator();
-    if (const auto piece = stream->begin())
-        aggregator->add(*piece);
-    if (const auto piece = stream->take(generate::Finished{}))
-        aggregator->add(*piece);
-    require(!etna::dump_json(aggregator->result()).empty());
+    stream->begin();
+    require(stream->take(generate::Finished{}).has_value());
+    generate::CollectedAnswer answer(request.collected);
+    answer.take(generate::Finished{});
+    require(!etna::dump_json(request.write_choice(0, {}, answer)).empty());
 }
 
 ApiResult<api::GenerationCall> read_response(const Json& body, const api::RequestContext& context) {
@@ -87,8 +86,10 @@ ApiResult<api::GenerationCall> read_ollama(const Json& body, ollama::Form form,
         require(head.keep_alive->time->count() >= 0);
     ETNA_TRY(auto call, ollama::read_request(body, form, context));
     ollama::AnswerPieces pieces(form, std::nullopt);
-    require(pieces.take(generate::Finished{}).contains("done_reason"));
-    require(!etna::dump_json(pieces.whole()).empty());
+    generate::CollectedAnswer answer;
+    answer.take(generate::Finished{});
+    require(pieces.take(generate::Finished{}, answer).contains("done_reason"));
+    require(!etna::dump_json(ollama::answer_members(form, answer)).empty());
     return call;
 }
 

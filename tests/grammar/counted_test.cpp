@@ -18,7 +18,7 @@ using namespace etna::grammar;
 namespace {
 
 /// Characters are `a`, `ba` and `bb`, as escapes are in JSON.
-std::optional<uint32_t> characters_in(std::string_view text) {
+std::optional<uint32_t> escaped_characters_in(std::string_view text) {
     uint32_t count = 0;
     std::size_t at = 0;
     for (; at < text.size(); ++count)
@@ -58,7 +58,7 @@ TEST_CASE("counted texts have the required number of characters, and every state
         REQUIRE(counted.has_value());
         const Expression all = language.accepted(content);
         for (const std::string& text : texts) {
-            const auto count = characters_in(text);
+            const auto count = escaped_characters_in(text);
             const bool fits = language.is_nullable(language.next(all, text));
             const bool is_expected = fits && count && *count >= min && *count <= max;
             const Expression left = language.next(*counted, text);

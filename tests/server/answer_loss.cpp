@@ -1,5 +1,6 @@
 #include "tests/server/answer_loss.hpp"
 
+#include "core/generate/collected_answer.hpp"
 #include "core/output/parser.hpp"
 #include "server/base/json.hpp"
 #include "server/faces/anthropic/message_blocks.hpp"
@@ -102,6 +103,13 @@ std::vector<generate::Event> delivered(const std::vector<output::Event>& events)
     return all;
 }
 
+generate::CollectedAnswer collected(const std::vector<generate::Event>& events) {
+    generate::CollectedAnswer answer;
+    for (const generate::Event& event : events)
+        answer.take(event);
+    return answer;
+}
+
 struct Written {
     std::string_view api;
     Answer complete = {};
@@ -110,17 +118,15 @@ struct Written {
 
 Written chat(const std::vector<generate::Event>& events) {
     server::openai::ChatChoiceStream stream(0, {}, {});
-    server::openai::ChatAggregator aggregator;
     Written written{.api = "chat"};
     for (const generate::Event& event : events) {
         const auto piece = stream.take(event);
         if (!piece)
             continue;
-        aggregator.add(*piece);
         written.streamed.content += (*piece)["delta"].value("content", "");
         written.streamed.reasoning += (*piece)["delta"].value("reasoning_content", "");
     }
-    const Json message = aggregator.result()["message"];
+    const Json message = server::openai::chat_choice_json(0, {}, collected(events))["message"];
     written.complete.content = message["content"].is_null() ? "" : message["content"].get<std::string>();
     written.complete.reasoning = message.value("reasoning_content", "");
     for (const Json& call : message.value("tool_calls", Json::array()))
@@ -164,7 +170,7 @@ Written message(const std::vector<generate::Event>& events) {
             written.streamed.reasoning += delta.value("thinking", "");
         }
     }
-    for (const Json& block : blocks.content()) {
+    for (const Json& block : server::anthropic::content_json({}, {seal, {}}, collected(events))) {
         written.complete.content += block.value("text", "");
         written.complete.reasoning += block.value("thinking", "");
         if (block["type"] == "tool_use")
@@ -175,14 +181,16 @@ Written message(const std::vector<generate::Event>& events) {
 
 Written ollama_chat(const std::vector<generate::Event>& events) {
     server::ollama::AnswerPieces pieces(server::ollama::Form::chat, std::nullopt);
+    generate::CollectedAnswer answer;
     Written written{.api = "ollama"};
     for (const generate::Event& event : events) {
-        const Json line = pieces.take(event);
+        answer.take(event);
+        const Json line = pieces.take(event, answer);
         const Json message = line.is_null() ? Json::object() : line.value("message", Json::object());
         written.streamed.content += message.value("content", "");
         written.streamed.reasoning += message.value("thinking", "");
     }
-    const Json message = pieces.whole()["message"];
+    const Json message = server::ollama::answer_members(server::ollama::Form::chat, answer)["message"];
     written.complete.content = message.value("content", "");
     written.complete.reasoning = message.value("thinking", "");
     for (const Json& call : message.value("tool_calls", Json::array()))

@@ -1,6 +1,6 @@
 // Log-probabilities next to stop strings: those of the returned text, and no others.
 #include "core/base/json.hpp"
-#include "server/base/fields.hpp"
+#include "core/base/utf8.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
@@ -186,7 +186,7 @@ TEST_CASE("text offsets count the characters that start before a token") {
         CAPTURE(prompt, result.text, result.tokens, result.offsets);
         std::string before; // bytes
         for (std::size_t i = 0; i < result.tokens.size(); ++i) {
-            CHECK(result.offsets[i] == server::characters_in(before));
+            CHECK(result.offsets[i] == characters_in(before));
             std::string bytes = bytes_of(result.tokens[i]);
             if (before.empty() && (bytes == "<s>" || bytes.starts_with(' ')))
                 bytes.erase(0, bytes == "<s>" ? bytes.size() : 1); // prepended to the prompt by the tokenizer

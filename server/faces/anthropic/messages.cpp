@@ -12,7 +12,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -62,28 +61,29 @@ public:
             return parsed.error();
         }
         const generate::Request& request = parsed->call.requests.front();
-        blocks_.emplace(BlockOptions{.display = parsed->display,
-                                     .has_parallel_calls = parsed->has_parallel_calls,
-                                     .stop_sequences = request.stop,
-                                     .context_tokens = active.model()->context_tokens()},
-                        thinking_seal(active));
+        options_ = {.display = parsed->display,
+                    .ends_after_call = !parsed->has_parallel_calls,
+                    .stop_sequences = request.stop,
+                    .context_tokens = active.model()->context_tokens()};
+        parsed->call.call_id_prefix = "toolu_";
         ETNA_CHECK(active.begin(std::move(parsed->call), neutral, is_cancelled));
         active.allow_control(id_);
         return {};
     }
 
     ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
-        const Status status = run([](const Json&) { return true; }, is_cancelled);
+        const Status status = run([](const generate::Event&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
         Json message = message_json(usage_json(active.usage()));
-        message["content"] = blocks_->content();
-        message.update(blocks_->stop());
+        message["content"] = content_json(options_, thinking_seal(active), answer_);
+        message.update(stop_json(options_, answer_));
         return dump_json(message) + "\n";
     }
 
     /// Starts the message once its prompt is admitted, because its usage counts the cached tokens.
     ApiResult<bool> stream(EventStream& stream) override {
+        MessageBlocks blocks(options_, thinking_seal(active));
         bool has_started = false;
         Json waiting = Json::array(); // events before the start
         const auto start = [&] {
@@ -94,10 +94,13 @@ public:
                 send(stream, event);
         };
         const Status status = run(
-            [&](const Json& event) {
-                if (has_started)
-                    return send(stream, event);
-                waiting.push_back(event);
+            [&](const generate::Event& event) {
+                for (const Json& one : blocks.take(event)) {
+                    if (!has_started)
+                        waiting.push_back(one);
+                    else if (!send(stream, one))
+                        return false;
+                }
                 return true;
             },
             [&] {
@@ -109,8 +112,9 @@ public:
             return active.report_failure(status.error());
         if (!has_started)
             start();
-        send(stream,
-             {{"type", "message_delta"}, {"delta", blocks_->stop()}, {"usage", usage_json(active.usage())}});
+        send(stream, {{"type", "message_delta"},
+                      {"delta", stop_json(options_, answer_)},
+                      {"usage", usage_json(active.usage())}});
         return send(stream, {{"type", "message_stop"}});
     }
 
@@ -125,15 +129,16 @@ private:
         return stream.send(sse::write({.data = dump_json(event), .event = event["type"].get<std::string>()}));
     }
 
-    /// `deliver` receives every stream event, and returns false to stop.
-    Status run(const std::function<bool(const Json& event)>& deliver, const CancelPoll& is_cancelled) {
+    /// `receive` gets every event, which is collected already, and returns false to stop.
+    Status run(const std::function<bool(const generate::Event& event)>& receive,
+               const CancelPoll& is_cancelled) {
         return active.run(
             [&](uint32_t, const generate::Event& event) {
-                for (const Json& one : blocks_->take(event)) {
-                    if (!deliver(one))
-                        return api::Delivery::disconnected;
-                }
-                return blocks_->is_complete() ? api::Delivery::complete : api::Delivery::proceed;
+                answer_.take(event);
+                if (!receive(event))
+                    return api::Delivery::disconnected;
+                return options_.ends_after_call && answer_.complete_calls() > 0 ? api::Delivery::complete
+                                                                                : api::Delivery::proceed;
             },
             is_cancelled);
     }
@@ -154,7 +159,8 @@ private:
     Json body_; ///< until begin() has read it
     std::string betas_;
     std::string id_ = new_id("msg_");
-    std::optional<MessageBlocks> blocks_;
+    BlockOptions options_;
+    generate::CollectedAnswer answer_;
 };
 
 /// Errors: those of acquiring the model, reading and counting.

@@ -50,7 +50,7 @@ public:
                     .settings = settings_json(parameters, first, *parsed),
                     .model = active.model_name(),
                     .tokenizer = &tokenizer,
-                    .pending = api::PendingLogprobs(first, tokenizer, text::TextPosition::continuation)};
+                    .pending = generate::PendingLogprobs(first, tokenizer, text::TextPosition::continuation)};
         ETNA_CHECK(active.begin(std::move(parsed->call), sampling_defaults, is_cancelled));
         make_choices();
         return {};

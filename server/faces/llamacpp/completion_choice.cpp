@@ -52,32 +52,39 @@ bool is_truncated(const generate::Finished& finished, const Json& settings) {
 CompletionChoice::CompletionChoice(const ChoiceContext& context, uint32_t index,
                                    std::span<const TokenId> prompt, Progress progress)
     : context_(&context), index_(index), prompt_(prompt), progress_(std::move(progress)),
-      pending_(context.pending) {}
+      pending_(context.pending) {
+    if (!context.output.is_streamed && context.output.has_probabilities)
+        answer_ = generate::CollectedAnswer({.logprobs = context.pending});
+}
 
 std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     clock_.take(event);
+    answer_.take(event);
+    if (std::holds_alternative<generate::TokenDelta>(event) && token_count() == 1)
+        processed_ = progress_();
+    const auto* text = std::get_if<generate::TextDelta>(&event);
+    has_line_end_ = has_line_end_ || (text != nullptr && text->text.find('\n') != std::string::npos);
+    return context_->output.is_streamed ? take_streamed(event) : std::nullopt;
+}
+
+std::optional<Json> CompletionChoice::take_streamed(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-        if (tokens_++ == 0)
-            processed_ = progress_();
         pending_ids_.push_back(token->chosen.token);
         if (context_->output.has_probabilities)
             pending_.add(*token);
     } else if (const auto* tokens = std::get_if<generate::FinalTokens>(&event)) {
         pending_.add(*tokens);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
-        has_line_end_ = has_line_end_ || text->text.find('\n') != std::string::npos;
-        if (context_->output.is_streamed)
-            return piece(text->text);
-        text_ += text->text;
-    } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
-        return end(*finished);
+        return piece(text->text);
+    } else if (std::holds_alternative<generate::Finished>(event)) {
+        return last_piece();
     }
     return std::nullopt;
 }
 
 std::optional<Json> CompletionChoice::take_progress() {
     const auto progress = progress_();
-    if (!context_->output.returns_progress || tokens_ > 0 || !progress || progress == reported_)
+    if (!context_->output.returns_progress || token_count() > 0 || !progress || progress == reported_)
         return std::nullopt;
     reported_ = progress;
     Json json = {{"index", index_},
@@ -85,7 +92,7 @@ std::optional<Json> CompletionChoice::take_progress() {
                  {"tokens", Json::array()},
                  {"stop", false},
                  {"id_slot", no_slot},
-                 {"tokens_predicted", tokens_},
+                 {"tokens_predicted", token_count()},
                  {"tokens_evaluated", prompt_.size()}};
     json["prompt_progress"] = {{"total", prompt_.size()},
                                {"cache", progress->cached_tokens},
@@ -105,7 +112,7 @@ Json CompletionChoice::piece(std::string_view text) {
                  {"tokens", std::exchange(pending_ids_, {})},
                  {"stop", false},
                  {"id_slot", no_slot},
-                 {"tokens_predicted", tokens_},
+                 {"tokens_predicted", token_count()},
                  {"tokens_evaluated", prompt_.size()}};
     if (context_->output.has_timings)
         json["timings"] = api::timings_json(clock_.timings(processed_));
@@ -114,14 +121,9 @@ Json CompletionChoice::piece(std::string_view text) {
 }
 
 /// Emits tokens without text at the end of a stream, except those that a stop string removed.
-std::optional<Json> CompletionChoice::end(const generate::Finished& finished) {
-    finished_ = finished;
+std::optional<Json> CompletionChoice::last_piece() {
     const bool was_removed = stop_type() == "word";
-    auto last = pending_.take_final();
-    if (!context_->output.is_streamed) {
-        emitted_ = std::move(last);
-        return std::nullopt;
-    }
+    const auto last = pending_.take_final();
     if (was_removed || (pending_ids_.empty() && last.empty()))
         return std::nullopt;
     Json json = piece("");
@@ -129,12 +131,13 @@ std::optional<Json> CompletionChoice::end(const generate::Finished& finished) {
     return json;
 }
 
-void CompletionChoice::add_probabilities(Json& json, const std::vector<api::EmittedToken>& tokens) const {
+void CompletionChoice::add_probabilities(Json& json,
+                                         const std::vector<generate::EmittedToken>& tokens) const {
     if (context_->output.has_probabilities && !tokens.empty())
         json["completion_probabilities"] = probabilities(tokens);
 }
 
-Json CompletionChoice::probabilities(const std::vector<api::EmittedToken>& tokens) const {
+Json CompletionChoice::probabilities(const std::vector<generate::EmittedToken>& tokens) const {
     Json list = Json::array();
     for (const auto& [token, characters] : tokens) {
         Json entry = token_json(token.chosen);
@@ -147,20 +150,21 @@ Json CompletionChoice::probabilities(const std::vector<api::EmittedToken>& token
 }
 
 std::string_view CompletionChoice::stop_type() const {
-    if (finished_.finish_reason != generate::FinishReason::stop)
+    if (answer_.finished()->finish_reason != generate::FinishReason::stop)
         return "limit";
-    return finished_.matched.empty() ? "eos" : "word";
+    return answer_.finished()->matched.empty() ? "eos" : "word";
 }
 
 Json CompletionChoice::result() const {
     const bool is_streamed = context_->output.is_streamed;
-    const auto generated = static_cast<uint32_t>(finished_.tokens.size()) + (stop_type() == "eos" ? 1 : 0);
+    const generate::Finished& finished = *answer_.finished();
+    const auto generated = static_cast<uint32_t>(finished.tokens.size()) + (stop_type() == "eos" ? 1 : 0);
     Json settings = context_->settings;
-    settings["seed"] = finished_.seed;
-    api::AnswerTimings timings = api::timings_of(finished_);
+    settings["seed"] = finished.seed;
+    api::AnswerTimings timings = api::timings_of(finished);
     timings.generated_tokens = generated;
     Json json = {{"index", index_},
-                 {"content", is_streamed ? std::string() : text_},
+                 {"content", is_streamed ? std::string() : answer_.text()},
                  {"tokens", Json::array()},
                  {"id_slot", no_slot},
                  {"stop", true},
@@ -172,15 +176,15 @@ Json CompletionChoice::result() const {
                                          {.control = text::ControlTokens::shown,
                                           .position = text::TextPosition::continuation})},
                  {"has_new_line", has_line_end_},
-                 {"truncated", is_truncated(finished_, context_->settings)},
+                 {"truncated", is_truncated(finished, context_->settings)},
                  {"stop_type", stop_type()},
-                 {"stopping_word", stop_type() == "word" ? finished_.matched : std::string()},
-                 {"tokens_cached", finished_.cached_tokens},
+                 {"stopping_word", stop_type() == "word" ? finished.matched : std::string()},
+                 {"tokens_cached", finished.cached_tokens},
                  {"timings", api::timings_json(timings)}};
     if (!is_streamed && context_->output.returns_tokens)
-        json["tokens"] = finished_.tokens;
+        json["tokens"] = finished.tokens;
     if (!is_streamed && context_->output.has_probabilities)
-        json["completion_probabilities"] = probabilities(emitted_);
+        json["completion_probabilities"] = probabilities(answer_.logprobs());
     return context_->output.fields.empty() ? json : selected(json, context_->output.fields);
 }
 

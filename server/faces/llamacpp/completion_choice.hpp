@@ -1,8 +1,7 @@
 #pragma once
 
 #include "core/engine/request.hpp"
-#include "core/generate/generation.hpp"
-#include "server/api/pending_logprobs.hpp"
+#include "core/generate/collected_answer.hpp"
 #include "server/api/timings.hpp"
 #include "server/base/json.hpp"
 #include "server/faces/llamacpp/request.hpp"
@@ -22,7 +21,7 @@ struct ChoiceContext {
     Json settings = {}; ///< `generation_settings`
     std::string model = {};
     const text::Tokenizer* tokenizer = nullptr; ///< borrowed
-    api::PendingLogprobs pending = {};          ///< initial state, copied to each choice
+    generate::PendingLogprobs pending = {};     ///< initial state, copied to each choice
 };
 
 /// One answer in llama.cpp's form. Not thread-safe.
@@ -49,10 +48,12 @@ public:
 
 private:
     Json piece(std::string_view text);
-    std::optional<Json> end(const generate::Finished& finished);
-    void add_probabilities(Json& json, const std::vector<api::EmittedToken>& tokens) const;
-    [[nodiscard]] Json probabilities(const std::vector<api::EmittedToken>& tokens) const;
+    std::optional<Json> take_streamed(const generate::Event& event);
+    std::optional<Json> last_piece();
+    void add_probabilities(Json& json, const std::vector<generate::EmittedToken>& tokens) const;
+    [[nodiscard]] Json probabilities(const std::vector<generate::EmittedToken>& tokens) const;
     [[nodiscard]] std::string_view stop_type() const;
+    [[nodiscard]] std::size_t token_count() const { return answer_.tokens().size(); }
 
     const ChoiceContext* context_;
     uint32_t index_;
@@ -60,14 +61,11 @@ private:
     Progress progress_;
     std::optional<engine::PromptProgress> reported_;  ///< last reported progress
     std::optional<engine::PromptProgress> processed_; ///< progress at the first token
-    api::PendingLogprobs pending_;
-    std::vector<api::EmittedToken> emitted_; ///< tokens of an unstreamed answer, with probabilities
-    std::vector<TokenId> pending_ids_;       ///< tokens that no piece has delivered yet
-    std::string text_;                       ///< text of an unstreamed answer
+    generate::PendingLogprobs pending_;               ///< of a stream
+    std::vector<TokenId> pending_ids_;                ///< tokens that no piece has delivered yet
+    generate::CollectedAnswer answer_;                ///< of a stream, without logprobs
     bool has_line_end_ = false;
-    uint32_t tokens_ = 0; ///< number of delivered tokens
     api::TokenClock clock_;
-    generate::Finished finished_;
 };
 
 } // namespace etna::server::llamacpp

@@ -75,19 +75,23 @@ public:
     }
 
     ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
-        const Status status = run([](const Json&) { return true; }, is_cancelled);
+        answer_ = generate::CollectedAnswer({.logprobs = pending_});
+        const Status status = run([](const generate::Event&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
-        return dump_json(last_line(pieces_->whole())) + "\n";
+        return dump_json(last_line(answer_members(form_, answer_))) + "\n";
     }
 
     ApiResult<bool> stream(EventStream& stream) override {
+        AnswerPieces pieces(form_, pending_);
         Json last;
         const Status status = run(
-            [&](const Json& members) {
-                if (members.contains("done_reason"))
-                    return last = members, true;
-                return stream.send(dump_json(line_json(head_.model, members, false)) + "\n");
+            [&](const generate::Event& event) {
+                const Json members = pieces.take(event, answer_);
+                if (std::holds_alternative<generate::Finished>(event))
+                    last = members;
+                const bool is_line = !members.is_null() && last.is_null();
+                return !is_line || stream.send(dump_json(line_json(head_.model, members, false)) + "\n");
             },
             [&] { return stream.is_disconnected(); });
         if (!status)
@@ -110,13 +114,11 @@ private:
         if (head_.ignores_keep_alive)
             call->ignored.without_effect.emplace_back("keep_alive");
         const generate::Request& request = call->requests.front();
-        std::optional<api::PendingLogprobs> pending;
         if (request.logprobs) {
             const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
-            pending.emplace(request, active.model()->tokenizer(),
-                            is_chat ? text::TextPosition::start : text::TextPosition::continuation);
+            pending_.emplace(request, active.model()->tokenizer(),
+                             is_chat ? text::TextPosition::start : text::TextPosition::continuation);
         }
-        pieces_.emplace(form_, std::move(pending));
         return active.begin(std::move(*call), default_sampling, is_cancelled);
     }
 
@@ -139,13 +141,13 @@ private:
         return starts.empty() ? 0 : starts.back();
     }
 
-    /// `deliver` receives the members of every line, and returns false to stop.
-    Status run(const std::function<bool(const Json& members)>& deliver, const CancelPoll& is_cancelled) {
+    /// `receive` gets every event, which is collected already, and returns false to stop.
+    Status run(const std::function<bool(const generate::Event& event)>& receive,
+               const CancelPoll& is_cancelled) {
         const Status status = active.run(
             [&](uint32_t, const generate::Event& event) {
-                const Json members = pieces_->take(event);
-                return members.is_null() || deliver(members) ? api::Delivery::proceed
-                                                             : api::Delivery::disconnected;
+                answer_.take(event);
+                return receive(event) ? api::Delivery::proceed : api::Delivery::disconnected;
             },
             is_cancelled);
         apply(head_.keep_alive, active.services(), active.client(), active.model_name());
@@ -154,7 +156,7 @@ private:
 
     [[nodiscard]] Json last_line(const Json& members) const {
         Json line = line_json(head_.model, members, true);
-        line.update(metrics_json(active, pieces_->finished()->timings));
+        line.update(metrics_json(active, answer_.finished()->timings));
         if (form_ == Form::generate && !head_.is_raw)
             line["context"] = exchange_tokens();
         return line;
@@ -163,7 +165,7 @@ private:
     /// Returns the tokens of the prompt and the answer, with which the next request can continue.
     [[nodiscard]] Json exchange_tokens() const {
         const auto prompt = active.generation()->prompt_tokens(0);
-        const std::vector<TokenId>& answer = pieces_->finished()->tokens;
+        const std::vector<TokenId>& answer = answer_.finished()->tokens;
         std::vector<TokenId> tokens(prompt.begin(), prompt.end());
         tokens.insert(tokens.end(), answer.begin(), answer.end());
         return tokens;
@@ -173,7 +175,8 @@ private:
     RequestHead head_;
     Json body_; ///< until begin() has read it
     std::string idle_line_;
-    std::optional<AnswerPieces> pieces_;
+    std::optional<generate::PendingLogprobs> pending_; ///< before the first token; empty without logprobs
+    generate::CollectedAnswer answer_;
 };
 
 /// Loads or unloads the model of a request without messages or prompt, and checks the request.

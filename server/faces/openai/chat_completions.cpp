@@ -124,6 +124,8 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
         fields, body, context, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one, request);
     parsed.call.prompt_member = "messages";
     parsed.call.tools = std::move(tools.offered);
+    parsed.call.call_id_prefix = "call_";
+    parsed.ends_after_call = !has_parallel_calls || tools.are_legacy;
     api::read_prediction(fields, request);
     const TokenIdOptions token_ids = read_token_id_options(fields);
     parsed.stored_chat = read_store(fields, body, context.can_store);
@@ -133,19 +135,24 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     parsed.call.ignored = api::ignored_members(fields);
     const ChatOptions options = {.includes_logprobs = request.logprobs.has_value(),
                                  .token_names = token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,
-                                 .has_parallel_calls = has_parallel_calls && !tools.are_legacy,
                                  .custom_tools = std::move(tools.custom)};
     if (needs_tokens(token_ids, parsed.output_options) && !request.logprobs)
         request.logprobs = 0; // makes tokens arrive one by one
     const bool continues = fields.flag("continue_final_message").value_or(false) ||
                            !std::holds_alternative<chat::Conversation>(request.prompt);
-    const api::PendingLogprobs pending(request, *context.tokenizer,
-                                       continues ? text::TextPosition::continuation
-                                                 : text::TextPosition::start);
+    const generate::PendingLogprobs pending(request, *context.tokenizer,
+                                            continues ? text::TextPosition::continuation
+                                                      : text::TextPosition::start);
     parsed.make_stream = [options, pending](uint32_t choice, std::span<const TokenId> /*prompt*/) {
         return std::make_unique<ChatChoiceStream>(choice, options, pending);
     };
-    parsed.make_aggregator = [] { return std::make_unique<ChatAggregator>(); };
+    parsed.write_choice = [options](uint32_t choice, std::span<const TokenId> /*prompt*/,
+                                    const generate::CollectedAnswer& answer) {
+        return chat_choice_json(choice, options, answer);
+    };
+    parsed.collected.keeps_prompt = request.prompt_logprobs.has_value();
+    if (options.includes_logprobs)
+        parsed.collected.logprobs = pending;
     if (request.prompt_logprobs) {
         add_prompt_logprobs(parsed, *request.prompt_logprobs);
         parsed.transforms.push_back(lift_prompt_logprobs);

@@ -1,7 +1,5 @@
 #include "server/faces/openai/chat_response.hpp"
 
-#include "server/base/ids.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -14,6 +12,18 @@ Json list_of(Json item) {
     return list;
 }
 
+/// {"id", "type", TYPE: {"name", "arguments" or "input"}}.
+Json call_json(const std::string& id, const std::string& name, bool is_custom, const std::string& text) {
+    const char* const type = is_custom ? "custom" : "function";
+    return {{"id", id}, {"type", type}, {type, {{"name", name}, {is_custom ? "input" : "arguments", text}}}};
+}
+
+std::string_view finish_reason(const generate::Finished& finished, std::size_t complete_calls) {
+    const bool is_stopped = finished.finish_reason == generate::FinishReason::cancelled;
+    return is_stopped && complete_calls > 0 ? "tool_calls" // stopped after its only call
+                                            : generate::to_string(finished.finish_reason);
+}
+
 /// A delta of a custom tool's input; an empty one ends it.
 Json input_piece(std::size_t call, const std::string& text) {
     return {{"index", call}, {"custom", {{"input", text}}}};
@@ -21,7 +31,7 @@ Json input_piece(std::size_t call, const std::string& text) {
 
 } // namespace
 
-Json logprobs_json(const std::vector<api::EmittedToken>& tokens, TokenNames names) {
+Json logprobs_json(const std::vector<generate::EmittedToken>& tokens, TokenNames names) {
     return {{"content", api::logprobs_list(tokens, names)}, {"refusal", nullptr}};
 }
 
@@ -50,9 +60,7 @@ Json ChatChoiceStream::end(const generate::Finished& finished) {
     if (Json ends = ends_of_truncated_inputs(); !ends.empty())
         delta["tool_calls"] = std::move(ends);
     Json last = choice(std::move(delta));
-    last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
-                                ? "tool_calls" // stopped after its only call
-                                : generate::to_string(finished.finish_reason);
+    last["finish_reason"] = finish_reason(finished, calls_done_);
     return last;
 }
 
@@ -82,11 +90,8 @@ std::optional<Json> ChatChoiceStream::take_output(const output::Event& event) {
 
 Json ChatChoiceStream::begin_call(const output::Event& event) {
     const bool is_custom = options_.custom_tools.contains(event.name);
-    const char* const type = is_custom ? "custom" : "function";
-    Json call = {{"index", calls_.size()},
-                 {"id", event.id.empty() ? new_id("call_") : event.id},
-                 {"type", type},
-                 {type, {{"name", event.name}, {is_custom ? "input" : "arguments", ""}}}};
+    Json call = {{"index", calls_.size()}};
+    call.update(call_json(event.id, event.name, is_custom, ""));
     calls_.push_back({.call = event.call, .input = {}, .is_done = false});
     if (is_custom)
         calls_.back().input.emplace();
@@ -126,83 +131,52 @@ Json ChatChoiceStream::ends_of_truncated_inputs() const {
 
 /// The delta with the logprobs of the tokens that are final.
 Json ChatChoiceStream::choice(Json delta) {
-    const std::vector<api::EmittedToken> tokens = pending_.take_final();
+    const std::vector<generate::EmittedToken> tokens = pending_.take_final();
     Json piece = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (options_.includes_logprobs)
         piece["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, options_.token_names);
     return piece;
 }
 
-void ChatAggregator::add(const Json& piece) {
-    index_ = piece["index"];
-    if (!piece["finish_reason"].is_null())
-        finish_reason_ = piece["finish_reason"];
-    const Json& delta = piece["delta"];
-    if (!delta.empty())
-        ends_in_call_ = delta.contains("tool_calls");
-    if (delta.contains("content"))
-        content_ = content_.value_or("") + delta["content"].get<std::string>();
-    if (delta.contains("reasoning_content"))
-        reasoning_ += delta["reasoning_content"].get<std::string>();
-    for (const Json& call : delta.value("tool_calls", Json::array()))
-        add_call(call);
-    const Json logprobs = piece.value("logprobs", Json());
-    if (!logprobs.is_null() && logprobs_.is_null()) {
-        logprobs_ = logprobs;
-    } else if (!logprobs.is_null()) {
-        for (const Json& token : logprobs["content"])
-            logprobs_["content"].push_back(token);
-    }
-}
+namespace {
 
-void ChatAggregator::add_call(const Json& call) {
-    const char* const type = call.contains("custom") ? "custom" : "function";
-    const char* const member = call.contains("custom") ? "input" : "arguments";
-    const auto index = call["index"].get<std::size_t>();
-    if (index == calls_.size()) {
-        calls_.push_back({{"id", call["id"]}, {"type", type}, {type, call[type]}});
-    } else {
-        Json& text = calls_[index][type][member];
-        const std::string delta = call[type][member];
-        text = text.get<std::string>() + delta;
-        if (delta.empty() && call.contains("custom"))
-            ended_inputs_.insert(index);
-    }
-}
-
-bool ChatAggregator::is_complete_call(std::size_t index) const {
-    const Json& call = calls_[index];
-    if (call["type"] == "custom")
-        return ended_inputs_.contains(index);
-    return parse_json(call["function"]["arguments"].get<std::string>()).is_object();
-}
-
-/// Broken calls are left out, because their text is content. A call that was cut off is the last piece of its
-/// answer; its arguments are not JSON.
-Json ChatAggregator::calls() const {
+/// Broken calls are left out, because their text is content. A call that was cut off ends the answer, with
+/// arguments that are not JSON. The input of a custom call has no such mark: it is complete once its text is.
+Json calls_json(const ChatOptions& options, const generate::CollectedAnswer& answer, bool has_cut_call) {
+    using Kind = generate::PartKind;
     Json calls = Json::array();
-    for (std::size_t call = 0; call < calls_.size(); ++call) {
-        const bool is_cut = ends_in_call_ && call + 1 == calls_.size() && finish_reason_ != "tool_calls";
-        if (is_cut || is_complete_call(call))
-            calls.push_back(calls_[call]);
+    for (const generate::AnswerPart& part : answer.parts()) {
+        if (part.kind == Kind::text || part.kind == Kind::reasoning)
+            continue;
+        const bool is_custom = options.custom_tools.contains(part.name);
+        CustomInput input;
+        const std::string text = is_custom ? input.push(part.text) : part.text;
+        if (part.kind == Kind::complete_call || (part.kind == Kind::open_call && has_cut_call) ||
+            input.is_over())
+            calls.push_back(call_json(part.id, part.name, is_custom, text));
     }
     return calls;
 }
 
-Json ChatAggregator::result() const {
+} // namespace
+
+Json chat_choice_json(uint32_t index, const ChatOptions& options, const generate::CollectedAnswer& answer) {
+    const std::string_view reason = finish_reason(*answer.finished(), answer.complete_calls());
+    Json calls = calls_json(options, answer, reason != "tool_calls");
+    const std::string text = answer.text();
+    const std::string reasoning = answer.reasoning();
     Json message = {{"role", "assistant"}};
-    Json calls = this->calls();
-    const bool has_text = content_ && !content_->empty();
-    message["content"] = has_text || calls.empty() ? Json(content_.value_or("")) : Json(nullptr);
+    message["content"] = !text.empty() || calls.empty() ? Json(text) : Json(nullptr);
     message["refusal"] = nullptr;
-    if (!reasoning_.empty())
-        message["reasoning_content"] = reasoning_;
+    if (!reasoning.empty())
+        message["reasoning_content"] = reasoning;
     if (!calls.empty())
         message["tool_calls"] = std::move(calls);
-    return {{"index", index_},
+    const auto& tokens = answer.logprobs();
+    return {{"index", index},
             {"message", std::move(message)},
-            {"logprobs", logprobs_},
-            {"finish_reason", finish_reason_}};
+            {"logprobs", tokens.empty() ? Json(nullptr) : logprobs_json(tokens, options.token_names)},
+            {"finish_reason", reason}};
 }
 
 } // namespace etna::server::openai

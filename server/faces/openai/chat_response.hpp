@@ -13,28 +13,24 @@
 namespace etna::server::openai {
 
 /// Returns the logprobs object of a chat completion: {"content": [...], "refusal": null}.
-Json logprobs_json(const std::vector<api::EmittedToken>& tokens, TokenNames names = TokenNames::text);
+Json logprobs_json(const std::vector<generate::EmittedToken>& tokens, TokenNames names = TokenNames::text);
 
 /// Output options of a chat completion.
 struct ChatOptions {
     bool includes_logprobs = false;
     TokenNames token_names = TokenNames::text;
-    bool has_parallel_calls = true;          ///< false: an answer ends after its first call
     std::set<std::string> custom_tools = {}; ///< names of tools that take text input instead of arguments
 };
 
 /// Deltas: {"index", "delta", "finish_reason"[, "logprobs"]}.
 class ChatChoiceStream : public ChoiceStream {
 public:
-    ChatChoiceStream(uint32_t index, ChatOptions options, api::PendingLogprobs pending)
+    ChatChoiceStream(uint32_t index, ChatOptions options, generate::PendingLogprobs pending)
         : index_(index), options_(std::move(options)), pending_(std::move(pending)) {}
 
     /// Returns the piece with the role.
     std::optional<Json> begin() override;
     std::optional<Json> take(const generate::Event& event) override;
-    [[nodiscard]] bool is_complete() const override {
-        return !options_.has_parallel_calls && calls_done_ > 0;
-    }
 
 private:
     Json choice(Json delta);
@@ -47,7 +43,7 @@ private:
 
     uint32_t index_;
     ChatOptions options_;
-    api::PendingLogprobs pending_;
+    generate::PendingLogprobs pending_;
     struct StartedCall {
         std::size_t call = 0;             ///< the parser's call index
         std::optional<CustomInput> input; ///< input of a custom tool
@@ -57,26 +53,8 @@ private:
     std::size_t calls_done_ = 0;
 };
 
-/// {"index", "message", "logprobs", "finish_reason"}. The input of a custom call has no terminator: it is
-/// complete once an empty piece has ended it.
-class ChatAggregator : public ChoiceAggregator {
-public:
-    void add(const Json& piece) override;
-    [[nodiscard]] Json result() const override;
-
-private:
-    void add_call(const Json& call);
-    [[nodiscard]] bool is_complete_call(std::size_t call) const;
-    [[nodiscard]] Json calls() const;
-
-    Json index_ = 0;
-    Json finish_reason_ = "stop";
-    std::optional<std::string> content_;
-    std::string reasoning_;
-    Json calls_ = Json::array();
-    bool ends_in_call_ = false;          ///< the last piece with a delta was part of a call
-    std::set<std::size_t> ended_inputs_; ///< custom calls whose input is complete
-    Json logprobs_ = nullptr;
-};
+/// Returns a whole choice: {"index", "message", "logprobs", "finish_reason"}. Precondition: the answer is
+/// finished.
+Json chat_choice_json(uint32_t index, const ChatOptions& options, const generate::CollectedAnswer& answer);
 
 } // namespace etna::server::openai

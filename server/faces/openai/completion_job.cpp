@@ -53,58 +53,69 @@ ApiStatus CompletionJob::begin(const CancelPoll& is_cancelled) {
     return {};
 }
 
-Status CompletionJob::run(const PieceSink& deliver, const CancelPoll& is_cancelled) {
+/// Returns the index of the choice's prompt.
+std::size_t CompletionJob::prompt_of(uint32_t choice) const {
+    return choice / (active.generation()->choices() / active.prompt_count());
+}
+
+Status CompletionJob::run(generate::CollectedAnswer::Options collected, const Receiver& receive,
+                          const CancelPoll& is_cancelled) {
+    answers_.assign(active.generation()->choices(), generate::CollectedAnswer(std::move(collected)));
+    return active.run(
+        [&](uint32_t choice, const generate::Event& event) {
+            clocks_[choice].take(event);
+            answers_[choice].take(event);
+            if (!receive(choice, event))
+                return api::Delivery::disconnected;
+            return request_.ends_after_call && answers_[choice].complete_calls() > 0 ? api::Delivery::complete
+                                                                                     : api::Delivery::proceed;
+        },
+        is_cancelled);
+}
+
+/// Writes the pieces of a stream. Collects all of them only if they are stored.
+Status CompletionJob::run_streams(const std::function<bool(const Json& piece)>& deliver,
+                                  const CancelPoll& is_cancelled) {
     const generate::Generation& generation = *active.generation();
     std::vector<std::unique_ptr<ChoiceStream>> streams;
-    const auto choices_per_prompt = generation.choices() / static_cast<uint32_t>(active.prompt_count());
     streams.reserve(generation.choices());
     for (uint32_t choice = 0; choice < generation.choices(); ++choice)
-        streams.push_back(
-            request_.make_stream(choice, generation.prompt_tokens(choice / choices_per_prompt)));
+        streams.push_back(request_.make_stream(choice, generation.prompt_tokens(prompt_of(choice))));
     for (const auto& stream : streams) {
         if (const auto piece = stream->begin())
             deliver(*piece);
     }
-    return active.run(
+    return run(
+        request_.stored_chat ? request_.collected : generate::CollectedAnswer::Options(),
         [&](uint32_t choice, const generate::Event& event) {
-            clocks_[choice].take(event);
             const auto piece = streams[choice]->take(event);
-            if (piece && !deliver(*piece))
-                return api::Delivery::disconnected;
-            return streams[choice]->is_complete() ? api::Delivery::complete : api::Delivery::proceed;
+            return !piece || deliver(*piece);
         },
         is_cancelled);
 }
 
 ApiResult<std::string> CompletionJob::complete(const CancelPoll& is_cancelled) {
-    AnswerAggregator aggregator(*this);
-    const Status status = run([&](const Json& piece) { return aggregator.add(piece), true; }, is_cancelled);
+    const Status status =
+        run(request_.collected, [](uint32_t, const generate::Event&) { return true; }, is_cancelled);
     if (!status)
         return active.report_failure(status.error());
-    const Json json = aggregator.json();
+    const Json json = whole();
     if (request_.stored_chat && !is_cancelled())
         ETNA_CHECK(store_chat(*this, json));
     return dump_json(json) + "\n";
 }
 
 ApiResult<bool> CompletionJob::stream(EventStream& stream) {
-    std::optional<AnswerAggregator> stored;
-    if (request_.stored_chat)
-        stored.emplace(*this);
     for_each_prompt_annotation(
         *this, [&](std::string_view name, const Json& value) { stream.send(annotation_frame(name, value)); });
-    const Status status = run(
-        [&](const Json& piece) {
-            if (stored)
-                stored->add(piece);
-            return stream.send(sse::data(dump_json(chunk_of(piece))));
-        },
-        [&] { return stream.is_disconnected(); });
+    const Status status =
+        run_streams([&](const Json& piece) { return stream.send(sse::data(dump_json(chunk_of(piece)))); },
+                    [&] { return stream.is_disconnected(); });
     if (!status)
         return active.report_failure(status.error());
     // Stored before the end is sent: a client never sees a complete answer that is not stored.
-    if (stored && !stream.is_disconnected())
-        ETNA_CHECK(store_chat(*this, stored->json()));
+    if (request_.stored_chat && !stream.is_disconnected())
+        ETNA_CHECK(store_chat(*this, whole()));
     if (request_.output_options.includes_usage) {
         Json last = to_json(envelope_);
         last["usage"] = usage_json(active.usage());
@@ -139,9 +150,7 @@ Json CompletionJob::chunk_of(const Json& piece) const {
 }
 
 Json CompletionJob::usage_so_far(uint32_t choice) const {
-    const generate::Generation& generation = *active.generation();
-    const std::size_t choices_per_prompt = generation.choices() / active.prompt_count();
-    const std::size_t prompt = generation.prompt_tokens(choice / choices_per_prompt).size();
+    const std::size_t prompt = active.generation()->prompt_tokens(prompt_of(choice)).size();
     const std::size_t completion = active.tokens_so_far(choice);
     return {
         {"prompt_tokens", prompt}, {"completion_tokens", completion}, {"total_tokens", prompt + completion}};
@@ -156,32 +165,24 @@ Json CompletionJob::timing() const {
 }
 
 Json CompletionJob::timings_of_choice(uint32_t choice) const {
-    const generate::Generation& generation = *active.generation();
-    const std::size_t choices_per_prompt = generation.choices() / active.prompt_count();
     return api::timings_json(
-        clocks_[choice].timings(generation.prompt_progress(choice / choices_per_prompt)));
+        clocks_[choice].timings(active.generation()->prompt_progress(prompt_of(choice))));
 }
 
-AnswerAggregator::AnswerAggregator(const CompletionJob& job) : job_(&job) {
-    for (uint32_t choice = 0; choice < job.active.generation()->choices(); ++choice)
-        choices_.push_back(job.request().make_aggregator());
-}
-
-void AnswerAggregator::add(const Json& piece) {
-    choices_[piece["index"].get<std::size_t>()]->add(piece);
-}
-
-Json AnswerAggregator::json() const {
-    Json json = to_json(job_->envelope());
-    json["object"] = job_->object();
-    for (const auto& choice : choices_)
-        json["choices"].push_back(choice->result());
-    for (const auto transform : job_->request().transforms)
+/// Returns the response object of the collected answers.
+Json CompletionJob::whole() const {
+    Json json = to_json(envelope_);
+    json["object"] = spec_->object;
+    for (uint32_t choice = 0; choice < answers_.size(); ++choice) {
+        const auto prompt = active.generation()->prompt_tokens(prompt_of(choice));
+        json["choices"].push_back(request_.write_choice(choice, prompt, answers_[choice]));
+    }
+    for (const auto transform : request_.transforms)
         transform(json);
-    json["usage"] = usage_json(job_->active.usage());
-    if (job_->request().output_options.has_timings)
-        json["timings"] = job_->timings_of_choice(0);
-    if (Json annotations = annotations_of(*job_); !annotations.is_null())
+    json["usage"] = usage_json(active.usage());
+    if (request_.output_options.has_timings)
+        json["timings"] = timings_of_choice(0);
+    if (Json annotations = annotations_of(*this); !annotations.is_null())
         json["nvext"] = std::move(annotations);
     return json;
 }

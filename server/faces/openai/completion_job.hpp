@@ -47,7 +47,6 @@ public:
     /// Precondition of all functions below: begin() has succeeded.
     [[nodiscard]] const GenerationRequest& request() const { return request_; }
     [[nodiscard]] const ResponseEnvelope& envelope() const { return envelope_; }
-    [[nodiscard]] std::string_view object() const { return spec_->object; }
 
     /// Returns {"total_ms": ...} and the other known timings.
     [[nodiscard]] Json timing() const;
@@ -56,32 +55,23 @@ public:
     [[nodiscard]] Json timings_of_choice(uint32_t choice) const;
 
 private:
-    /// Receives the pieces of an answer; returns false to stop.
-    using PieceSink = std::function<bool(const Json& piece)>;
+    /// Receives the events of an answer, which are collected already; returns false to stop.
+    using Receiver = std::function<bool(uint32_t choice, const generate::Event& event)>;
 
-    Status run(const PieceSink& deliver, const CancelPoll& is_cancelled);
+    Status run(generate::CollectedAnswer::Options collected, const Receiver& receive,
+               const CancelPoll& is_cancelled);
+    Status run_streams(const std::function<bool(const Json& piece)>& deliver, const CancelPoll& is_cancelled);
+    [[nodiscard]] Json whole() const;
     [[nodiscard]] Json chunk_of(const Json& piece) const;
+    [[nodiscard]] std::size_t prompt_of(uint32_t choice) const;
     [[nodiscard]] Json usage_so_far(uint32_t choice) const;
 
     const EndpointSpec* spec_; ///< borrowed
     Json body_;                ///< until begin() has read it
     GenerationRequest request_;
     ResponseEnvelope envelope_;
-    std::vector<api::TokenClock> clocks_; ///< of each choice
-};
-
-/// Aggregates the pieces of an answer into the response object of a non-streamed request. Not thread-safe.
-class AnswerAggregator {
-public:
-    /// Borrows `job`. Precondition: its generation has started.
-    explicit AnswerAggregator(const CompletionJob& job);
-
-    void add(const Json& piece);
-    [[nodiscard]] Json json() const;
-
-private:
-    const CompletionJob* job_;
-    std::vector<std::unique_ptr<ChoiceAggregator>> choices_;
+    std::vector<api::TokenClock> clocks_;            ///< of each choice
+    std::vector<generate::CollectedAnswer> answers_; ///< of each choice
 };
 
 /// Formats a Dynamo annotation (`nvext.annotations`) as a stream event.

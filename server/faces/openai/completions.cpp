@@ -31,13 +31,40 @@ struct CompletionOptions {
     bool echoes_prompt = false; ///< the text starts with the prompt
 };
 
+/// The logprobs of a text as parallel lists: tokens, their logprobs, their offsets in the text in characters,
+/// and the likeliest tokens at their positions.
+class LogprobColumns {
+public:
+    explicit LogprobColumns(const CompletionOptions& options) : options_(options) {}
+
+    /// Adds a token of an echoed prompt; ignores it unless both echo and logprobs are requested.
+    void add(const generate::PromptTokenDelta& token);
+    /// Sets the text before the answer.
+    void begin_answer(std::string_view prompt) { characters_ = characters_in(prompt); }
+    void add(const std::vector<generate::EmittedToken>& tokens);
+
+    /// Takes the lists since the last call; null if they are empty.
+    Json take() { return std::exchange(lists_, Json()); }
+    /// As take(), for the last time: lists without any token in the whole text are empty lists.
+    Json take_last();
+
+private:
+    void add(const std::string& name, const generate::TokenDelta* likelihood, std::size_t characters);
+
+    CompletionOptions options_;
+    Json lists_;
+    bool has_tokens_ = false;
+    std::size_t characters_ = 0; ///< of text before the next token
+};
+
 /// {"text", "index", "logprobs", "finish_reason"}; without text, also `token_ids`: the tokens of this piece.
 class CompletionChoiceStream : public ChoiceStream {
 public:
     /// `prompt` is used only if the options echo it.
-    CompletionChoiceStream(uint32_t index, const CompletionOptions& options, api::PendingLogprobs pending,
-                           std::string prompt)
-        : index_(index), options_(options), prompt_(std::move(prompt)), pending_(std::move(pending)) {}
+    CompletionChoiceStream(uint32_t index, const CompletionOptions& options,
+                           generate::PendingLogprobs pending, std::string prompt)
+        : index_(index), options_(options), prompt_(std::move(prompt)), pending_(std::move(pending)),
+          logprobs_(options) {}
 
     /// The prompt, if echoed; with logprobs it is delivered later, with the first token.
     std::optional<Json> begin() override;
@@ -46,8 +73,6 @@ public:
 private:
     std::optional<Json> take_token(const generate::TokenDelta& token);
     Json end(const generate::Finished& finished);
-    void add(const std::vector<api::EmittedToken>& tokens);
-    void add(const std::string& name, const generate::TokenDelta* likelihood, std::size_t characters);
     std::optional<Json> prompt_piece();
     Json piece(std::string_view text);
 
@@ -55,21 +80,9 @@ private:
     CompletionOptions options_;
     std::string prompt_;
     bool has_sent_prompt_ = false;
-    api::PendingLogprobs pending_;
+    generate::PendingLogprobs pending_;
     std::vector<TokenId> pending_ids_; ///< pending ids, if ids are returned instead of text
-    Json logprobs_;                    ///< logprobs of the next piece
-    bool has_logprobs_ = false;        ///< any token so far had logprobs
-    std::size_t characters_ = 0;       ///< characters of text before the next token
-};
-
-/// Aggregates the pieces into a choice of the same shape.
-class CompletionAggregator : public ChoiceAggregator {
-public:
-    void add(const Json& piece) override;
-    [[nodiscard]] Json result() const override { return choice_; }
-
-private:
-    Json choice_;
+    LogprobColumns logprobs_;          ///< of the next piece
 };
 
 /// A token as text; incomplete UTF-8 in the format of OpenAI's older models: "bytes:\xe2\x82".
@@ -113,16 +126,45 @@ Json no_logprobs(uint32_t top) {
     return empty;
 }
 
+void LogprobColumns::add(const generate::PromptTokenDelta& token) {
+    if (options_.echoes_prompt && options_.logprobs) {
+        add(name_of(token.token, token.bytes, options_.token_names),
+            token.likelihood ? &*token.likelihood : nullptr, characters_of(token));
+    }
+}
+
+void LogprobColumns::add(const std::vector<generate::EmittedToken>& tokens) {
+    for (const auto& [token, characters] : tokens)
+        add(name_of(token.chosen.token, token.chosen.bytes, options_.token_names), &token, characters);
+}
+
+/// `likelihood` is null for the first token of a prompt, which has no context. Offsets count characters from
+/// the start of the text.
+void LogprobColumns::add(const std::string& name, const generate::TokenDelta* likelihood,
+                         std::size_t characters) {
+    const bool has_likelihood = likelihood != nullptr;
+    has_tokens_ = true;
+    lists_["tokens"].push_back(name);
+    lists_["token_logprobs"].push_back(has_likelihood ? Json(likelihood->chosen.logprob) : Json(nullptr));
+    lists_["text_offset"].push_back(characters_);
+    if (*options_.logprobs > 0) { // the published schema does not allow null here
+        lists_["top_logprobs"].push_back(
+            has_likelihood ? top_of(*likelihood, *options_.logprobs, options_.token_names) : Json(nullptr));
+    }
+    characters_ += characters;
+}
+
+Json LogprobColumns::take_last() {
+    return options_.logprobs && !has_tokens_ ? no_logprobs(*options_.logprobs) : take();
+}
+
 std::optional<Json> CompletionChoiceStream::begin() {
     return options_.logprobs ? std::nullopt : prompt_piece();
 }
 
 std::optional<Json> CompletionChoiceStream::take(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
-        if (options_.echoes_prompt && options_.logprobs) {
-            add(name_of(token->token, token->bytes, options_.token_names),
-                token->likelihood ? &*token->likelihood : nullptr, characters_of(*token));
-        }
+        logprobs_.add(*token);
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
     } else if (const auto* tokens = std::get_if<generate::FinalTokens>(&event)) {
@@ -150,8 +192,8 @@ std::optional<Json> CompletionChoiceStream::take_token(const generate::TokenDelt
 Json CompletionChoiceStream::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // still pending if there was no token
     Json last = before ? std::move(*before) : piece("");
-    if (options_.logprobs && !has_logprobs_)
-        last["logprobs"] = no_logprobs(*options_.logprobs);
+    if (last["logprobs"].is_null())
+        last["logprobs"] = logprobs_.take_last();
     last["finish_reason"] = generate::to_string(finished.finish_reason);
     return last;
 }
@@ -161,59 +203,41 @@ std::optional<Json> CompletionChoiceStream::prompt_piece() {
     if (!options_.echoes_prompt || !options_.includes_text || has_sent_prompt_)
         return std::nullopt;
     has_sent_prompt_ = true;
-    characters_ = characters_in(prompt_);
+    logprobs_.begin_answer(prompt_);
     return piece(prompt_);
 }
 
 /// Builds a piece with the logprobs of its tokens.
 Json CompletionChoiceStream::piece(std::string_view text) {
-    add(pending_.take_final());
+    logprobs_.add(pending_.take_final());
     Json piece = {
-        {"text", text}, {"index", index_}, {"logprobs", std::move(logprobs_)}, {"finish_reason", nullptr}};
-    logprobs_ = nullptr;
+        {"text", text}, {"index", index_}, {"logprobs", logprobs_.take()}, {"finish_reason", nullptr}};
     if (!options_.includes_text)
         piece["token_ids"] = std::exchange(pending_ids_, {});
     return piece;
 }
 
-void CompletionChoiceStream::add(const std::vector<api::EmittedToken>& tokens) {
-    for (const auto& [token, characters] : tokens)
-        add(name_of(token.chosen.token, token.chosen.bytes, options_.token_names), &token, characters);
-}
-
-/// `likelihood` is null for the first token of a prompt, which has no context. Offsets count characters from
-/// the start of the text.
-void CompletionChoiceStream::add(const std::string& name, const generate::TokenDelta* likelihood,
-                                 std::size_t characters) {
-    const bool has_likelihood = likelihood != nullptr;
-    has_logprobs_ = true;
-    logprobs_["tokens"].push_back(name);
-    logprobs_["token_logprobs"].push_back(has_likelihood ? Json(likelihood->chosen.logprob) : Json(nullptr));
-    logprobs_["text_offset"].push_back(characters_);
-    if (*options_.logprobs > 0) { // the published schema does not allow null here
-        logprobs_["top_logprobs"].push_back(
-            has_likelihood ? top_of(*likelihood, *options_.logprobs, options_.token_names) : Json(nullptr));
+/// Returns the whole choice, in the form of a piece. `prompt`: the text to echo.
+Json completion_choice_json(uint32_t index, const CompletionOptions& options, const std::string& prompt,
+                            const generate::CollectedAnswer& answer) {
+    std::string text;
+    LogprobColumns columns(options);
+    for (const generate::PromptTokenDelta& token : answer.prompt())
+        columns.add(token);
+    if (options.includes_text && options.echoes_prompt) {
+        text = prompt;
+        columns.begin_answer(prompt);
     }
-    characters_ += characters;
-}
-
-void CompletionAggregator::add(const Json& piece) {
-    if (choice_.is_null()) {
-        choice_ = piece;
-        return;
-    }
-    choice_["text"] = choice_["text"].get<std::string>() + piece["text"].get<std::string>();
-    choice_["finish_reason"] = piece["finish_reason"];
-    for (const Json& token : piece.value("token_ids", Json::array()))
-        choice_["token_ids"].push_back(token);
-    if (choice_["logprobs"].is_null()) {
-        choice_["logprobs"] = piece["logprobs"];
-    } else if (!piece["logprobs"].is_null()) {
-        for (const auto& [name, list] : piece["logprobs"].items()) {
-            for (const Json& entry : list.is_array() ? list : Json::array())
-                choice_["logprobs"][name].push_back(entry);
-        }
-    }
+    if (options.includes_text)
+        text += answer.text();
+    columns.add(answer.logprobs());
+    Json choice = {{"text", std::move(text)},
+                   {"index", index},
+                   {"logprobs", columns.take_last()},
+                   {"finish_reason", generate::to_string(answer.finished()->finish_reason)}};
+    if (!options.includes_text)
+        choice["token_ids"] = answer.tokens();
+    return choice;
 }
 
 constexpr uint32_t openai_max_tokens = 16; ///< the default on OpenAI paths; OVMS has no limit
@@ -352,18 +376,28 @@ ApiResult<GenerationRequest> read_completion(const Json& body, const api::Reques
         parsed.call.requests.push_back(request);
     }
     // Ids are returned one by one, independently of their text.
-    const api::PendingLogprobs pending =
+    const generate::PendingLogprobs pending =
         options.includes_text
-            ? api::PendingLogprobs(request, *context.tokenizer, text::TextPosition::continuation)
-            : api::PendingLogprobs();
-    parsed.make_stream = [options, pending, echoed = std::move(echoed), choices = request.choices,
-                          is_truncated = echoes_prompt && request.prompt_tokens_max,
-                          tokenizer = context.tokenizer](uint32_t choice, std::span<const TokenId> prompt) {
+            ? generate::PendingLogprobs(request, *context.tokenizer, text::TextPosition::continuation)
+            : generate::PendingLogprobs();
+    const auto text_to_echo = [echoed = std::move(echoed), choices = request.choices,
+                               is_truncated = echoes_prompt && request.prompt_tokens_max,
+                               tokenizer = context.tokenizer](uint32_t choice,
+                                                              std::span<const TokenId> prompt) {
         const std::string& text = echoed[choice / choices];
-        return std::make_unique<CompletionChoiceStream>(
-            choice, options, pending, is_truncated ? remaining_text(text, prompt, *tokenizer) : text);
+        return is_truncated ? remaining_text(text, prompt, *tokenizer) : text;
     };
-    parsed.make_aggregator = [] { return std::make_unique<CompletionAggregator>(); };
+    parsed.make_stream = [options, pending, text_to_echo](uint32_t choice, std::span<const TokenId> prompt) {
+        return std::make_unique<CompletionChoiceStream>(choice, options, pending,
+                                                        text_to_echo(choice, prompt));
+    };
+    parsed.write_choice = [options, text_to_echo](uint32_t choice, std::span<const TokenId> prompt,
+                                                  const generate::CollectedAnswer& answer) {
+        return completion_choice_json(choice, options, text_to_echo(choice, prompt), answer);
+    };
+    parsed.collected.keeps_prompt = request.prompt_logprobs.has_value();
+    if (options.logprobs)
+        parsed.collected.logprobs = pending;
     if (prompt_logprobs)
         add_prompt_logprobs(parsed, *prompt_logprobs);
     if (token_ids.ids)

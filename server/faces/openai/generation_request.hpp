@@ -1,6 +1,7 @@
 #pragma once
 
-#include "core/generate/generation.hpp"
+#include "core/generate/collected_answer.hpp"
+#include "core/generate/events.hpp"
 #include "server/api/generation_call.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/sampling_fields.hpp"
@@ -31,21 +32,6 @@ public:
 
     /// Returns the piece for the event, if any.
     virtual std::optional<Json> take(const generate::Event& event) = 0;
-
-    /// Returns whether the choice is complete for the client, so that generation can stop.
-    [[nodiscard]] virtual bool is_complete() const { return false; }
-};
-
-/// Aggregates the stream pieces of one choice into its non-streamed form, so that both share one code path.
-class ChoiceAggregator {
-public:
-    ChoiceAggregator() = default;
-    ChoiceAggregator(const ChoiceAggregator&) = delete;
-    ChoiceAggregator& operator=(const ChoiceAggregator&) = delete;
-    virtual ~ChoiceAggregator() = default;
-
-    virtual void add(const Json& piece) = 0;
-    [[nodiscard]] virtual Json result() const = 0;
 };
 
 /// A chat completion to be stored (`store`).
@@ -62,7 +48,12 @@ struct GenerationRequest {
     /// `prompt`: the prompt tokens of this choice.
     std::function<std::unique_ptr<ChoiceStream>(uint32_t choice, std::span<const TokenId> prompt)>
         make_stream;
-    std::function<std::unique_ptr<ChoiceAggregator>()> make_aggregator;
+    /// Returns the whole choice: an element of a response's `choices`. Precondition: the answer is finished.
+    std::function<Json(uint32_t choice, std::span<const TokenId> prompt,
+                       const generate::CollectedAnswer& answer)>
+        write_choice;
+    generate::CollectedAnswer::Options collected = {};   ///< what write_choice needs
+    bool ends_after_call = false;                        ///< an answer has at most one call
     std::vector<void (*)(Json& answer)> transforms = {}; ///< each changes a complete response, or a chunk
     std::optional<ChatToStore> stored_chat = {};         ///< empty: not stored
 };

@@ -31,13 +31,17 @@ namespace {
 constexpr const char* token_ids_member = "token_ids";
 constexpr const char* prompt_ids_member = "prompt_token_ids";
 
+Json tokens_json(std::span<const TokenId> tokens) {
+    Json list = Json::array();
+    for (const TokenId token : tokens)
+        list.push_back(token);
+    return list;
+}
+
 class TokenIdStream : public ChoiceStream {
 public:
     TokenIdStream(std::unique_ptr<ChoiceStream> stream, std::span<const TokenId> prompt)
-        : stream_(std::move(stream)), prompt_(Json::array()) {
-        for (const TokenId token : prompt)
-            prompt_->push_back(token);
-    }
+        : stream_(std::move(stream)), prompt_(tokens_json(prompt)) {}
 
     std::optional<Json> begin() override { return with_ids(stream_->begin()); }
 
@@ -46,8 +50,6 @@ public:
             ids_.push_back(token->chosen.token);
         return with_ids(stream_->take(event));
     }
-
-    [[nodiscard]] bool is_complete() const override { return stream_->is_complete(); }
 
 private:
     std::optional<Json> with_ids(std::optional<Json> piece) {
@@ -61,31 +63,6 @@ private:
 
     std::unique_ptr<ChoiceStream> stream_;
     std::optional<Json> prompt_; ///< until it has been sent
-    Json ids_ = Json::array();
-};
-
-class TokenIdAggregator : public ChoiceAggregator {
-public:
-    explicit TokenIdAggregator(std::unique_ptr<ChoiceAggregator> choice) : choice_(std::move(choice)) {}
-
-    void add(const Json& piece) override {
-        choice_->add(piece);
-        if (const auto prompt = piece.find(prompt_ids_member); prompt != piece.end())
-            prompt_ = *prompt;
-        for (const Json& token : piece[token_ids_member])
-            ids_.push_back(token);
-    }
-
-    [[nodiscard]] Json result() const override {
-        Json choice = choice_->result();
-        choice[prompt_ids_member] = prompt_;
-        choice[token_ids_member] = ids_;
-        return choice;
-    }
-
-private:
-    std::unique_ptr<ChoiceAggregator> choice_;
-    Json prompt_ = nullptr;
     Json ids_ = Json::array();
 };
 
@@ -105,9 +82,14 @@ void add_token_ids(GenerationRequest& request) {
                                                                          std::span<const TokenId> prompt) {
         return std::make_unique<TokenIdStream>(make_stream(choice, prompt), prompt);
     };
-    request.make_aggregator = [make_aggregator = std::move(request.make_aggregator)] {
-        return std::make_unique<TokenIdAggregator>(make_aggregator());
-    };
+    request.write_choice =
+        [write_choice = std::move(request.write_choice)](uint32_t choice, std::span<const TokenId> prompt,
+                                                         const generate::CollectedAnswer& answer) {
+            Json json = write_choice(choice, prompt, answer);
+            json[prompt_ids_member] = tokens_json(prompt);
+            json[token_ids_member] = tokens_json(answer.tokens());
+            return json;
+        };
 }
 
 void lift_prompt_token_ids(Json& answer) {
@@ -154,33 +136,10 @@ public:
         return piece;
     }
 
-    [[nodiscard]] bool is_complete() const override { return stream_->is_complete(); }
-
 private:
     std::unique_ptr<ChoiceStream> stream_;
     uint32_t top_;
     Json positions_ = Json::array();
-};
-
-class PromptLogprobAggregator : public ChoiceAggregator {
-public:
-    explicit PromptLogprobAggregator(std::unique_ptr<ChoiceAggregator> choice) : choice_(std::move(choice)) {}
-
-    void add(const Json& piece) override {
-        choice_->add(piece);
-        if (const auto found = piece.find(prompt_logprobs_member); found != piece.end())
-            positions_ = *found;
-    }
-
-    [[nodiscard]] Json result() const override {
-        Json choice = choice_->result();
-        choice[prompt_logprobs_member] = positions_;
-        return choice;
-    }
-
-private:
-    std::unique_ptr<ChoiceAggregator> choice_;
-    Json positions_ = nullptr;
 };
 
 } // namespace
@@ -195,8 +154,14 @@ void add_prompt_logprobs(GenerationRequest& request, uint32_t top) {
                            top](uint32_t choice, std::span<const TokenId> prompt) {
         return std::make_unique<PromptLogprobStream>(make_stream(choice, prompt), top);
     };
-    request.make_aggregator = [make_aggregator = std::move(request.make_aggregator)] {
-        return std::make_unique<PromptLogprobAggregator>(make_aggregator());
+    request.write_choice = [write_choice = std::move(request.write_choice),
+                            top](uint32_t choice, std::span<const TokenId> prompt,
+                                 const generate::CollectedAnswer& answer) {
+        Json json = write_choice(choice, prompt, answer);
+        Json& positions = json[prompt_logprobs_member] = nullptr;
+        for (const generate::PromptTokenDelta& token : answer.prompt())
+            positions.push_back(position_json(token, top));
+        return json;
     };
 }
 

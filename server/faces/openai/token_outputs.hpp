@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/generate/generation.hpp"
-#include "server/api/pending_logprobs.hpp"
+#include "server/api/logprobs.hpp"
 #include "server/faces/openai/generation_request.hpp"
 
 #include <cstddef>
@@ -32,8 +31,8 @@ TokenIdOptions read_token_id_options(Fields& fields);
 bool needs_tokens(const TokenIdOptions& ids, const OutputOptions& output);
 
 /// Adds `token_ids` to each piece of a choice, with the tokens since the previous piece, and
-/// `prompt_token_ids` to the first; both to the aggregated choice. Precondition: the request's make_stream
-/// and make_aggregator are set.
+/// `prompt_token_ids` to the first; both to the whole choice. Precondition: the request's make_stream and
+/// write_choice are set.
 void add_token_ids(GenerationRequest& request);
 
 /// Moves `prompt_token_ids` from a choice to the root of the response, as in vLLM's chat completions.
@@ -43,10 +42,10 @@ void lift_prompt_token_ids(Json& answer);
 /// own. Source: vLLM's sampling parameters.
 std::optional<uint32_t> read_prompt_logprobs(Fields& fields);
 
-/// Adds the member `prompt_logprobs` to the first piece of each choice after the prompt, and to the
-/// aggregated choice: a list with null for the first token, and {"ID": {"logprob", "rank", "decoded_token"}}
+/// Adds the member `prompt_logprobs` to the first piece of each choice after the prompt, and to the whole
+/// choice: a list with null for the first token, and {"ID": {"logprob", "rank", "decoded_token"}}
 /// for each of the others, with the `top` most likely tokens. Precondition: the request's make_stream and
-/// make_aggregator are set.
+/// write_choice are set, and it keeps the prompt.
 /// Source: vLLM's completions.
 void add_prompt_logprobs(GenerationRequest& request, uint32_t top);
 

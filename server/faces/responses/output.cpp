@@ -1,5 +1,6 @@
 #include "server/faces/responses/output.hpp"
 
+#include "server/api/logprobs.hpp"
 #include "server/base/ids.hpp"
 #include "server/faces/responses/items.hpp"
 
@@ -274,7 +275,7 @@ Json ItemStream::item_position() const {
     return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
 }
 
-Json ItemStream::logprobs_of(const std::vector<api::EmittedToken>& tokens) {
+Json ItemStream::logprobs_of(const std::vector<generate::EmittedToken>& tokens) {
     if (!options_.includes_logprobs)
         return Json::array();
     return api::logprobs_list(tokens);

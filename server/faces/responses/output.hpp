@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/generate/events.hpp"
+#include "core/generate/pending_logprobs.hpp"
 #include "server/api/custom_input.hpp"
-#include "server/api/pending_logprobs.hpp"
 #include "server/base/ids.hpp"
 #include "server/faces/responses/dialect.hpp"
 #include "server/faces/responses/tools.hpp"
@@ -28,7 +28,7 @@ struct ResponseOptions {
     std::function<std::string(std::string_view prefix)> new_id = server::new_id;
     /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};
-    api::PendingLogprobs pending = {}; ///< initial state for each answer
+    generate::PendingLogprobs pending = {}; ///< initial state for each answer
 };
 
 /// The accumulated output of an answer.
@@ -73,7 +73,7 @@ private:
     void send_item(std::string_view type);
     void send_part(std::string_view type, const Json& part);
     [[nodiscard]] Json item_position() const;
-    [[nodiscard]] Json logprobs_of(const std::vector<api::EmittedToken>& tokens);
+    [[nodiscard]] Json logprobs_of(const std::vector<generate::EmittedToken>& tokens);
     void send_delta(std::string_view text, Json logprobs);
 
     ResponseOptions options_;

@@ -1,5 +1,6 @@
 #include "server/faces/responses/request.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/generate/generation.hpp"
 #include "server/api/reasoning_fields.hpp"
 #include "server/api/sampling_fields.hpp"

@@ -156,7 +156,7 @@ void ResponseJob::adopt(const generate::Request& generation) {
     options_.has_parallel_calls = request_.tools.has_parallel_calls;
     options_.calls_max = request_.calls_max;
     options_.tool_names = request_.tools.names;
-    options_.pending = api::PendingLogprobs(generation, model.tokenizer(), text::TextPosition::start);
+    options_.pending = generate::PendingLogprobs(generation, model.tokenizer(), text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
             auto sealed =

@@ -1,52 +1,20 @@
-#include "server/api/pending_logprobs.hpp"
+#include "core/generate/pending_logprobs.hpp"
 
 #include "core/base/utf8.hpp"
-#include "server/base/fields.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
+namespace etna::generate {
 
-namespace etna::server::api {
-namespace {
-
-/// Incomplete UTF-8 becomes U+FFFD in `token`; `bytes` has the raw bytes.
-Json token_json(const generate::TokenLogprob& token, TokenNames names) {
-    Json bytes = Json::array();
-    for (const char byte : token.bytes)
-        bytes.push_back(static_cast<unsigned char>(byte));
-    return {{"token", names == TokenNames::ids ? token_id_name(token.token) : token.bytes},
-            {"logprob", token.logprob},
-            {"bytes", std::move(bytes)}};
-}
-
-} // namespace
-
-std::string token_id_name(TokenId token) {
-    return fmt::format("token_id:{}", token);
-}
-
-Json logprobs_list(const std::vector<EmittedToken>& tokens, TokenNames names) {
-    Json content = Json::array();
-    for (const auto& [token, characters] : tokens) {
-        Json entry = token_json(token.chosen, names);
-        entry["top_logprobs"] = Json::array();
-        for (const generate::TokenLogprob& top : token.top)
-            entry["top_logprobs"].push_back(token_json(top, names));
-        content.push_back(std::move(entry));
-    }
-    return content;
-}
-
-PendingLogprobs::PendingLogprobs(const generate::Request& request, const text::Tokenizer& tokenizer,
+PendingLogprobs::PendingLogprobs(const Request& request, const text::Tokenizer& tokenizer,
                                  text::TextPosition position)
     : tokenizer_(&tokenizer), control_(request.control_tokens),
       hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::start) {}
 
 /// The visible text of a token.
-std::string_view PendingLogprobs::visible_text(const generate::TokenLogprob& token) {
+std::string_view PendingLogprobs::visible_text(const TokenLogprob& token) {
     const auto is_control = [&](text::TokenType type) {
         return type == text::TokenType::control || type == text::TokenType::unknown;
     };
@@ -60,7 +28,7 @@ std::string_view PendingLogprobs::visible_text(const generate::TokenLogprob& tok
     return bytes;
 }
 
-void PendingLogprobs::add(generate::TokenDelta token) {
+void PendingLogprobs::add(TokenDelta token) {
     const std::size_t characters = characters_in(visible_text(token.chosen));
     waiting_.push_back({.token = std::move(token), .characters = characters});
 }
@@ -82,4 +50,4 @@ std::vector<EmittedToken> PendingLogprobs::take_final() {
     return emitted;
 }
 
-} // namespace etna::server::api
+} // namespace etna::generate
