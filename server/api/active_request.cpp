@@ -151,6 +151,7 @@ void ActiveRequest::adopt(const GenerationCall& call) {
     tools_ = call.tools;
     ignored_ = call.ignored;
     call_id_prefix_ = call.call_id_prefix;
+    ends_after_call_ = call.ends_after_call;
     asks_for_thinking_ = call.asks_for_thinking;
     constraints_.clear();
     for (const generate::Request& request : call.requests) {

@@ -92,6 +92,8 @@ public:
     /// Counts the cached tokens of the prompts that are admitted. Returns whether all are.
     bool count_cached();
     [[nodiscard]] std::size_t prompt_count() const { return prompt_count_; }
+    /// See GenerationCall.
+    [[nodiscard]] bool ends_after_call() const { return ends_after_call_; }
     /// Members without effect. Precondition: begin() has succeeded.
     [[nodiscard]] const IgnoredMembers& ignored() const { return ignored_; }
 
@@ -193,7 +195,8 @@ private:
     std::vector<OfferedTool> tools_;
     std::vector<std::string> constraints_; ///< the members that hold the answer's grammars
     IgnoredMembers ignored_;
-    std::string call_id_prefix_;    ///< see GenerationCall
+    std::string call_id_prefix_; ///< see GenerationCall
+    bool ends_after_call_ = false;
     bool asks_for_thinking_ = true; ///< see GenerationCall
     std::optional<generate::Generation> generation_;
     std::optional<Usage> usage_;

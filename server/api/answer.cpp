@@ -5,6 +5,21 @@
 #include <chrono>
 
 namespace etna::server::api {
+
+Status Answer::run(generate::CollectedAnswer::Options collected, const Receiver& receive,
+                   const CancelPoll& is_cancelled) {
+    answers.assign(active.generation()->choices(), generate::CollectedAnswer(std::move(collected)));
+    return active.run(
+        [&](uint32_t choice, const generate::Event& event) {
+            answers[choice].take(event);
+            if (!receive(choice, event))
+                return Delivery::disconnected;
+            return active.ends_after_call() && answers[choice].complete_calls() > 0 ? Delivery::complete
+                                                                                    : Delivery::proceed;
+        },
+        is_cancelled);
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -17,12 +32,19 @@ void send(Answer& answer, EventStream& stream) {
     answer.send_failure(stream, is_received.error());
 }
 
+ApiStatus begin(Answer& answer, const CancelPoll& is_cancelled) {
+    ApiStatus begun = answer.begin(is_cancelled);
+    if (!begun)
+        answer.active.record_error(begun.error());
+    return begun;
+}
+
 /// For a request whose model is still loading.
 void load_and_send(Answer& answer, EventStream& stream) {
     const auto has_left = [&] { return stream.is_disconnected(); };
     const Status loaded = answer.active.acquire(has_left);
     const ApiStatus begun =
-        loaded ? answer.begin(has_left) : ApiStatus(answer.active.report_failure(loaded.error()));
+        loaded ? begin(answer, has_left) : ApiStatus(answer.active.report_failure(loaded.error()));
     if (begun)
         return send(answer, stream);
     answer.send_failure(stream, begun.error());
@@ -70,7 +92,7 @@ HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& req
         return stream_reply(answer, load_and_send);
     if (!loaded)
         return routed.write_error(request, answer->active.report_failure(loaded.error()));
-    if (const auto begun = answer->begin(request.is_client_gone); !begun)
+    if (const auto begun = begin(*answer, request.is_client_gone); !begun)
         return routed.write_error(request, begun.error());
     return is_streamed ? stream_reply(answer, send) : complete_reply(*answer, request, routed);
 }

@@ -1,12 +1,16 @@
 #pragma once
 
 #include "core/base/cancel.hpp"
+#include "core/generate/collected_answer.hpp"
 #include "server/api/active_request.hpp"
 #include "server/http/sse.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace etna::server::api {
 
@@ -18,8 +22,8 @@ public:
     Answer& operator=(const Answer&) = delete;
     virtual ~Answer() = default;
 
-    /// Reads the body and queues the generation. Precondition: the model is acquired. Errors: those of
-    /// reading, and of ActiveRequest::begin().
+    /// Reads the body and queues the generation. Precondition: the model is acquired. Errors, which the
+    /// caller records: those of reading, and of ActiveRequest::begin().
     virtual ApiStatus begin(const CancelPoll& is_cancelled) = 0;
 
     /// Generates the answer, and returns the body of the complete response. Precondition here and below:
@@ -40,6 +44,16 @@ public:
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }
 
     ActiveRequest active;
+
+protected:
+    /// Receives an event, which is collected already; returns false if the client is gone.
+    using Receiver = std::function<bool(uint32_t choice, const generate::Event& event)>;
+
+    /// Runs the generation and collects its answers. Errors: those of ActiveRequest::run().
+    Status run(generate::CollectedAnswer::Options collected, const Receiver& receive,
+               const CancelPoll& is_cancelled);
+
+    std::vector<generate::CollectedAnswer> answers; ///< of each choice, from run() on
 };
 
 /// Replies with the answer, streamed or complete. All errors that have a status are detected before the

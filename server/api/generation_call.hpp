@@ -48,6 +48,7 @@ struct GenerationCall {
     std::vector<OfferedTool> tools = {};          ///< in the order of the conversation's tools
     IgnoredMembers ignored = {};
     std::string call_id_prefix = {}; ///< of the id of a call that starts without one; empty: it gets none
+    bool ends_after_call = false;    ///< an answer has at most one call
     bool asks_for_thinking = true;   ///< whether to think is the client's choice, and not the API's default
 };
 

@@ -10,7 +10,6 @@
 #include "server/faces/anthropic/message_blocks.hpp"
 #include "server/faces/anthropic/request.hpp"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,13 +55,11 @@ public:
     ApiStatus begin(const CancelPoll& is_cancelled) override {
         auto parsed = read(active, body_, betas_, Purpose::answer);
         body_ = nullptr;
-        if (!parsed) {
-            active.record_error(parsed.error());
+        if (!parsed)
             return parsed.error();
-        }
         const generate::Request& request = parsed->call.requests.front();
         options_ = {.display = parsed->display,
-                    .ends_after_call = !parsed->has_parallel_calls,
+                    .ends_after_call = parsed->call.ends_after_call,
                     .stop_sequences = request.stop,
                     .context_tokens = active.model()->context_tokens()};
         parsed->call.call_id_prefix = "toolu_";
@@ -72,12 +69,12 @@ public:
     }
 
     ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
-        const Status status = run([](const generate::Event&) { return true; }, is_cancelled);
+        const Status status = run({}, [](uint32_t, const generate::Event&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
         Json message = message_json(usage_json(active.usage()));
-        message["content"] = content_json(options_, thinking_seal(active), answer_);
-        message.update(stop_json(options_, answer_));
+        message["content"] = content_json(options_, thinking_seal(active), answers.front());
+        message.update(stop_json(options_, answers.front()));
         return dump_json(message) + "\n";
     }
 
@@ -94,7 +91,8 @@ public:
                 send(stream, event);
         };
         const Status status = run(
-            [&](const generate::Event& event) {
+            {},
+            [&](uint32_t, const generate::Event& event) {
                 for (const Json& one : blocks.take(event)) {
                     if (!has_started)
                         waiting.push_back(one);
@@ -113,7 +111,7 @@ public:
         if (!has_started)
             start();
         send(stream, {{"type", "message_delta"},
-                      {"delta", stop_json(options_, answer_)},
+                      {"delta", stop_json(options_, answers.front())},
                       {"usage", usage_json(active.usage())}});
         return send(stream, {{"type", "message_stop"}});
     }
@@ -127,20 +125,6 @@ public:
 private:
     static bool send(EventStream& stream, const Json& event) {
         return stream.send(sse::write({.data = dump_json(event), .event = event["type"].get<std::string>()}));
-    }
-
-    /// `receive` gets every event, which is collected already, and returns false to stop.
-    Status run(const std::function<bool(const generate::Event& event)>& receive,
-               const CancelPoll& is_cancelled) {
-        return active.run(
-            [&](uint32_t, const generate::Event& event) {
-                answer_.take(event);
-                if (!receive(event))
-                    return api::Delivery::disconnected;
-                return options_.ends_after_call && answer_.complete_calls() > 0 ? api::Delivery::complete
-                                                                                : api::Delivery::proceed;
-            },
-            is_cancelled);
     }
 
     [[nodiscard]] Json message_json(const Json& usage) const {
@@ -160,7 +144,6 @@ private:
     std::string betas_;
     std::string id_ = new_id("msg_");
     BlockOptions options_;
-    generate::CollectedAnswer answer_;
 };
 
 /// Errors: those of acquiring the model, reading and counting.

@@ -153,7 +153,7 @@ ApiResult<MessagesRequest> read_messages_request(const Json& body, std::string_v
     const auto effort = read_output_config(fields, request);
     api::apply_effort_budget(effort, context.limits, request);
     Tools tools = read_tools(fields);
-    parsed.has_parallel_calls = tools.has_parallel_calls;
+    parsed.call.ends_after_call = !tools.has_parallel_calls;
     conversation.calls = tools.has_parallel_calls ? chat::CallCount::any : chat::CallCount::one;
     read_rest(fields);
     ETNA_CHECK(fields.status());

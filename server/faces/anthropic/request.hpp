@@ -26,7 +26,6 @@ enum class ThinkingDisplay : uint8_t {
 struct MessagesRequest {
     api::GenerationCall call = {};
     ThinkingDisplay display = ThinkingDisplay::none;
-    bool has_parallel_calls = true;
 };
 
 /// Parses a body. `betas`: the header `anthropic-beta`; all betas are reported as without effect. Omits

@@ -37,10 +37,8 @@ public:
     ApiStatus begin(const CancelPoll& is_cancelled) override {
         auto parsed = read(endpoint_, active, body_);
         body_ = nullptr;
-        if (!parsed) {
-            active.record_error(parsed.error());
+        if (!parsed)
             return parsed.error();
-        }
         generate::Request& first = parsed->call.requests.front();
         generate::fill(first, active.model()->request_defaults());
         const text::Tokenizer& tokenizer = active.model()->tokenizer();

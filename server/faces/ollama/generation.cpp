@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,19 +74,20 @@ public:
     }
 
     ApiResult<std::string> complete(const CancelPoll& is_cancelled) override {
-        answer_ = generate::CollectedAnswer({.logprobs = pending_});
-        const Status status = run([](const generate::Event&) { return true; }, is_cancelled);
+        const Status status = run_model(
+            {.logprobs = pending_}, [](uint32_t, const generate::Event&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
-        return dump_json(last_line(answer_members(form_, answer_))) + "\n";
+        return dump_json(last_line(answer_members(form_, answers.front()))) + "\n";
     }
 
     ApiResult<bool> stream(EventStream& stream) override {
         AnswerPieces pieces(form_, pending_);
         Json last;
-        const Status status = run(
-            [&](const generate::Event& event) {
-                const Json members = pieces.take(event, answer_);
+        const Status status = run_model(
+            {},
+            [&](uint32_t, const generate::Event& event) {
+                const Json members = pieces.take(event, answers.front());
                 if (std::holds_alternative<generate::Finished>(event))
                     last = members;
                 const bool is_line = !members.is_null() && last.is_null();
@@ -107,10 +107,8 @@ public:
 
 private:
     ApiStatus begin_with(ApiResult<api::GenerationCall> call, const CancelPoll& is_cancelled) {
-        if (!call) {
-            active.record_error(call.error());
+        if (!call)
             return call.error();
-        }
         if (head_.ignores_keep_alive)
             call->ignored.without_effect.emplace_back("keep_alive");
         const generate::Request& request = call->requests.front();
@@ -141,22 +139,17 @@ private:
         return starts.empty() ? 0 : starts.back();
     }
 
-    /// `receive` gets every event, which is collected already, and returns false to stop.
-    Status run(const std::function<bool(const generate::Event& event)>& receive,
-               const CancelPoll& is_cancelled) {
-        const Status status = active.run(
-            [&](uint32_t, const generate::Event& event) {
-                answer_.take(event);
-                return receive(event) ? api::Delivery::proceed : api::Delivery::disconnected;
-            },
-            is_cancelled);
+    /// As run(), after which the model may be unloaded.
+    Status run_model(generate::CollectedAnswer::Options collected, const Receiver& receive,
+                     const CancelPoll& is_cancelled) {
+        const Status status = run(std::move(collected), receive, is_cancelled);
         apply(head_.keep_alive, active.services(), active.client(), active.model_name());
         return status;
     }
 
     [[nodiscard]] Json last_line(const Json& members) const {
         Json line = line_json(head_.model, members, true);
-        line.update(metrics_json(active, answer_.finished()->timings));
+        line.update(metrics_json(active, answers.front().finished()->timings));
         if (form_ == Form::generate && !head_.is_raw)
             line["context"] = exchange_tokens();
         return line;
@@ -165,7 +158,7 @@ private:
     /// Returns the tokens of the prompt and the answer, with which the next request can continue.
     [[nodiscard]] Json exchange_tokens() const {
         const auto prompt = active.generation()->prompt_tokens(0);
-        const std::vector<TokenId>& answer = answer_.finished()->tokens;
+        const std::vector<TokenId>& answer = answers.front().finished()->tokens;
         std::vector<TokenId> tokens(prompt.begin(), prompt.end());
         tokens.insert(tokens.end(), answer.begin(), answer.end());
         return tokens;
@@ -176,7 +169,6 @@ private:
     Json body_; ///< until begin() has read it
     std::string idle_line_;
     std::optional<generate::PendingLogprobs> pending_; ///< before the first token; empty without logprobs
-    generate::CollectedAnswer answer_;
 };
 
 /// Loads or unloads the model of a request without messages or prompt, and checks the request.

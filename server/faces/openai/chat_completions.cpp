@@ -125,7 +125,7 @@ ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestConte
     parsed.call.prompt_member = "messages";
     parsed.call.tools = std::move(tools.offered);
     parsed.call.call_id_prefix = "call_";
-    parsed.ends_after_call = !has_parallel_calls || tools.are_legacy;
+    parsed.call.ends_after_call = !has_parallel_calls || tools.are_legacy;
     api::read_prediction(fields, request);
     const TokenIdOptions token_ids = read_token_id_options(fields);
     parsed.stored_chat = read_store(fields, body, context.can_store);

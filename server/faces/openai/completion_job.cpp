@@ -36,10 +36,8 @@ ApiStatus CompletionJob::begin(const CancelPoll& is_cancelled) {
     const sampling::Parameters defaults = api::sampling_defaults(active.dialect());
     auto read = spec_->read(body_, active.context(defaults));
     body_ = nullptr;
-    if (!read) {
-        active.record_error(read.error());
+    if (!read)
         return read.error();
-    }
     request_ = std::move(*read);
     ETNA_CHECK(active.begin(std::move(request_.call), defaults, is_cancelled));
     envelope_ = {.id = new_id(spec_->id_prefix),
@@ -58,21 +56,6 @@ std::size_t CompletionJob::prompt_of(uint32_t choice) const {
     return choice / (active.generation()->choices() / active.prompt_count());
 }
 
-Status CompletionJob::run(generate::CollectedAnswer::Options collected, const Receiver& receive,
-                          const CancelPoll& is_cancelled) {
-    answers_.assign(active.generation()->choices(), generate::CollectedAnswer(std::move(collected)));
-    return active.run(
-        [&](uint32_t choice, const generate::Event& event) {
-            clocks_[choice].take(event);
-            answers_[choice].take(event);
-            if (!receive(choice, event))
-                return api::Delivery::disconnected;
-            return request_.ends_after_call && answers_[choice].complete_calls() > 0 ? api::Delivery::complete
-                                                                                     : api::Delivery::proceed;
-        },
-        is_cancelled);
-}
-
 /// Writes the pieces of a stream. Collects all of them only if they are stored.
 Status CompletionJob::run_streams(const std::function<bool(const Json& piece)>& deliver,
                                   const CancelPoll& is_cancelled) {
@@ -88,6 +71,7 @@ Status CompletionJob::run_streams(const std::function<bool(const Json& piece)>& 
     return run(
         request_.stored_chat ? request_.collected : generate::CollectedAnswer::Options(),
         [&](uint32_t choice, const generate::Event& event) {
+            clocks_[choice].take(event);
             const auto piece = streams[choice]->take(event);
             return !piece || deliver(*piece);
         },
@@ -95,8 +79,10 @@ Status CompletionJob::run_streams(const std::function<bool(const Json& piece)>& 
 }
 
 ApiResult<std::string> CompletionJob::complete(const CancelPoll& is_cancelled) {
-    const Status status =
-        run(request_.collected, [](uint32_t, const generate::Event&) { return true; }, is_cancelled);
+    const Status status = run(
+        request_.collected,
+        [&](uint32_t choice, const generate::Event& event) { return clocks_[choice].take(event), true; },
+        is_cancelled);
     if (!status)
         return active.report_failure(status.error());
     const Json json = whole();
@@ -173,9 +159,9 @@ Json CompletionJob::timings_of_choice(uint32_t choice) const {
 Json CompletionJob::whole() const {
     Json json = to_json(envelope_);
     json["object"] = spec_->object;
-    for (uint32_t choice = 0; choice < answers_.size(); ++choice) {
+    for (uint32_t choice = 0; choice < answers.size(); ++choice) {
         const auto prompt = active.generation()->prompt_tokens(prompt_of(choice));
-        json["choices"].push_back(request_.write_choice(choice, prompt, answers_[choice]));
+        json["choices"].push_back(request_.write_choice(choice, prompt, answers[choice]));
     }
     for (const auto transform : request_.transforms)
         transform(json);

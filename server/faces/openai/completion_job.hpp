@@ -55,11 +55,6 @@ public:
     [[nodiscard]] Json timings_of_choice(uint32_t choice) const;
 
 private:
-    /// Receives the events of an answer, which are collected already; returns false to stop.
-    using Receiver = std::function<bool(uint32_t choice, const generate::Event& event)>;
-
-    Status run(generate::CollectedAnswer::Options collected, const Receiver& receive,
-               const CancelPoll& is_cancelled);
     Status run_streams(const std::function<bool(const Json& piece)>& deliver, const CancelPoll& is_cancelled);
     [[nodiscard]] Json whole() const;
     [[nodiscard]] Json chunk_of(const Json& piece) const;
@@ -70,8 +65,7 @@ private:
     Json body_;                ///< until begin() has read it
     GenerationRequest request_;
     ResponseEnvelope envelope_;
-    std::vector<api::TokenClock> clocks_;            ///< of each choice
-    std::vector<generate::CollectedAnswer> answers_; ///< of each choice
+    std::vector<api::TokenClock> clocks_; ///< of each choice
 };
 
 /// Formats a Dynamo annotation (`nvext.annotations`) as a stream event.

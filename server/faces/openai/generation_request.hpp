@@ -53,7 +53,6 @@ struct GenerationRequest {
                        const generate::CollectedAnswer& answer)>
         write_choice;
     generate::CollectedAnswer::Options collected = {};   ///< what write_choice needs
-    bool ends_after_call = false;                        ///< an answer has at most one call
     std::vector<void (*)(Json& answer)> transforms = {}; ///< each changes a complete response, or a chunk
     std::optional<ChatToStore> stored_chat = {};         ///< empty: not stored
 };
