@@ -5,7 +5,8 @@
 
 namespace etna::server {
 
-/// Parses the body of a request and charges its memory to it: see parse_body() of the text.
+/// Parses the body of a request, unless it has been parsed, and charges its memory to it: see parse_body() of
+/// the text.
 ApiResult<Json> parse_body(const HttpRequest& request);
 
 } // namespace etna::server

@@ -156,6 +156,17 @@ Json number_json(float value) {
     return number;
 }
 
+std::size_t json_memory_bytes(const Json& json) {
+    std::size_t bytes = json_value_bytes;
+    if (json.is_string())
+        bytes += json.get_ref<const std::string&>().size();
+    if (!json.is_structured())
+        return bytes;
+    for (auto value = json.begin(); value != json.end(); ++value)
+        bytes += (json.is_object() ? json_value_bytes + value.key().size() : 0) + json_memory_bytes(*value);
+    return bytes;
+}
+
 ApiResult<Json> parse_body(std::string_view body, MemoryReservation* memory) {
     // The library treats a zero byte as the end.
     if (const std::size_t zero = body.find('\0'); zero != std::string_view::npos)

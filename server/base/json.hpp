@@ -26,6 +26,9 @@ constexpr std::size_t json_value_bytes = 96;
 /// Returns the float as the number with its shortest digits: 0.8, where its conversion to double has more.
 Json number_json(float value);
 
+/// Returns the approximate memory of a value in bytes, as parse_body() charges it.
+std::size_t json_memory_bytes(const Json& json);
+
 /// Parses a request body, which must be an object. Charges its memory to `memory`; null: it is not counted.
 /// Errors: 400, with the position, also if a number has more digits than a double in a JSON Schema keyword
 /// that constrains answers; 413 (too many values); 503 (the request memory budget is exhausted).

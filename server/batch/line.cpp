@@ -166,12 +166,12 @@ std::optional<std::string> custom_id_of(std::string_view text) {
 Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view endpoint) {
     if (line.is_too_long)
         return line_error("line_too_long", "the line is over the limit of bytes (--line-max)");
-    const auto parsed = parse_body(line.text); // under the limits of a request's body
+    auto parsed = parse_body(line.text); // under the limits of a request's body
     if (!parsed) {
         return line_error("invalid_json_line",
                           fmt::format("the line is not a JSON object: {}", parsed.error().message));
     }
-    const Json& json = *parsed;
+    Json& json = *parsed;
     const Json custom_id = text_of(json, "custom_id");
     if (custom_id.is_null() || custom_id.get_ref<const std::string&>().empty())
         return line_error("missing_required_parameter", "custom_id: missing, or not a string");
@@ -186,12 +186,12 @@ Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view
         return line_error("missing_required_parameter", "url: missing, or not a string");
     if (auto problem = check_url(url, endpoint))
         return *problem;
-    const Json body = json.value("body", Json());
-    if (!body.is_object())
+    const auto body = json.find("body");
+    if (body == json.end() || !body->is_object())
         return line_error("missing_required_parameter", "body: missing, or not an object");
-    if (auto problem = check_body(body))
+    if (auto problem = check_body(*body))
         return *problem;
-    return LineRequest{.number = line.number, .custom_id = custom_id, .url = url, .body = dump_json(body)};
+    return LineRequest{.number = line.number, .custom_id = custom_id, .url = url, .body = std::move(*body)};
 }
 
 std::string result_record(const std::string& custom_id, const LineAnswer& answer) {

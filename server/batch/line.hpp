@@ -33,7 +33,7 @@ struct LineRequest {
     uint64_t number = 0; ///< line number
     std::string custom_id = {};
     std::string url = {};
-    std::string body = {}; ///< JSON text
+    Json body = {};
 };
 
 /// An error of a single line.

@@ -136,7 +136,7 @@ Result<std::optional<Runner::Pending>> Runner::take() {
 
 /// Answers a line and records it. Error: io.
 Status Runner::settle(const Pending& pending) {
-    const auto line = read_line(pending.line, job_.endpoint);
+    auto line = read_line(pending.line, job_.endpoint);
     if (!line)
         return fail(pending, line.error(), nullptr);
     if (pending.is_duplicate) {
@@ -146,7 +146,7 @@ Status Runner::settle(const Pending& pending) {
     }
     if (job_.verdict)
         return fail(pending, *job_.verdict, nullptr);
-    const auto answer = ask(*line);
+    const auto answer = ask(line->url, std::move(line->body));
     if (!answer) {
         is_incomplete_ = true;
         return {};
@@ -197,10 +197,11 @@ Status Runner::fail(const Pending& pending, const LineError& error, const LineAn
 }
 
 /// Sends a line's request, with retries. Empty if the run ends first.
-std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
+std::optional<LineAnswer> Runner::ask(const std::string& url, Json body) {
+    const auto shared_body = std::make_shared<const Json>(std::move(body));
     uint32_t failures = 0;
     for (milliseconds time = first_pause;; time = std::min(2 * time, longest_pause)) {
-        HttpReply reply = ask_once(line);
+        HttpReply reply = ask_once(url, shared_body);
         // When a run is abandoned, truncated answers look complete.
         if (stop_mode_ == StopMode::abandon || reply.status == client_closed_status)
             return std::nullopt;
@@ -226,14 +227,14 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
     }
 }
 
-HttpReply Runner::ask_once(const LineRequest& line) {
+HttpReply Runner::ask_once(const std::string& url, const std::shared_ptr<const Json>& body) {
     HttpRequest request = job_.request;
     request.method = "POST";
-    request.path = line.url;
-    request.body = line.body;
+    request.path = url;
+    request.parsed_body = body;
     request.is_client_gone = [this] { return stop_mode_ == StopMode::abandon; };
     auto memory = std::make_shared<MemoryReservation>(memory_);
-    if (!memory->grow_by(line.body.size()))
+    if (!memory->grow_by(json_memory_bytes(*body)))
         return {.status = queue_is_full};
     request.memory = std::move(memory);
     try {

@@ -108,8 +108,8 @@ private:
     Status hold_failure(const Pending& pending, const LineAnswer& answer);
     Status record_held_failures();
     Status fail(const Pending& pending, const LineError& error, const LineAnswer* answer);
-    std::optional<LineAnswer> ask(const LineRequest& line);
-    HttpReply ask_once(const LineRequest& line);
+    std::optional<LineAnswer> ask(const std::string& url, Json body);
+    HttpReply ask_once(const std::string& url, const std::shared_ptr<const Json>& body);
     void pause(std::chrono::milliseconds time);
     void stop(const Error& error);
 

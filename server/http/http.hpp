@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/json.hpp"
 #include "server/base/lower_case.hpp"
 #include "server/base/memory_budget.hpp"
 
@@ -37,6 +38,8 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> query = {}; ///< decoded, in order; a value may be empty
     Headers headers = {};
     std::string body = {};
+    /// The body as a value, from a caller that has parsed it; then `body` is empty. Null: `body` counts.
+    std::shared_ptr<const Json> parsed_body = {};
     std::string remote_address = {}; ///< for logs
     std::string remote_network = {}; ///< see Socket::remote_network()
     int32_t priority = 0;            ///< added to the priority that the body names; not from the network

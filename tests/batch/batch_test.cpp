@@ -72,7 +72,7 @@ std::unique_ptr<ResultLog> open_log(const BatchFolder& folder, std::vector<std::
 
 /// Answers with the body of the request.
 HttpReply echo(const HttpRequest& request) {
-    return {.headers = {{"x-request-id", "req"}}, .body = request.body + "\n"};
+    return {.headers = {{"x-request-id", "req"}}, .body = dump_json(*request.parsed_body) + "\n"};
 }
 
 StopMode never() {
@@ -284,7 +284,7 @@ TEST_CASE("a line is retried after a server error but not after a client error")
     std::mutex mutex;
     const auto answer = [&](const HttpRequest& request) -> HttpReply {
         const std::scoped_lock lock(mutex);
-        const std::string line = request.body;
+        const std::string line = dump_json(*request.parsed_body);
         const int call = ++calls[line];
         (void)line;
         if (calls.size() == 1)

@@ -49,7 +49,8 @@ void check_line(std::string_view text) {
         return;
     }
     require_form(id == request->custom_id);
-    const std::string record = batch::result_record(request->custom_id, {.body = request->body});
+    const std::string record =
+        batch::result_record(request->custom_id, {.body = etna::dump_json(request->body)});
     require_form(record.find('\n') == record.size() - 1);
     require_form(batch::read_record(record.substr(0, record.size() - 1)).has_value());
 }
