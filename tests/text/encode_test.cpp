@@ -32,7 +32,7 @@ std::string joined(const text::Tokenizer& tokenizer, const Ids& tokens) {
     return bytes;
 }
 
-constexpr EncodeOptions literal = {.special = SpecialTokens::literal};
+const EncodeOptions literal = {.special = SpecialTokens::literal};
 
 } // namespace
 
