@@ -479,8 +479,8 @@ class Breaks(Pulling):
         self.assertLessEqual(sum(int(last) - int(first) + 1 for first, last in ranges), len(content) - done)
 
     def test_a_damaged_part_is_found_and_fetched_again(self):
-        content = model(4)
-        repository = self.hub.add("u/damage", {"m-Q4_0.gguf": content}, bytes_per_s=2e6)
+        content = model(16)  # so that most ranges are missing when the first is recorded
+        repository = self.hub.add("u/damage", {"m-Q4_0.gguf": content}, bytes_per_s=4e6)
         process = self.start("pull", "hf.co/u/damage")
         wait_until(lambda: self.has_ranges(2), "two ranges are not recorded", LIMIT_S)
         process.kill()
