@@ -33,8 +33,8 @@ struct ArenaSizes {
 };
 
 /// Scratch memory of a step that is being recorded: a stack, from which blocks take and which a Scope
-/// releases. What is taken in two scopes, in order, may have the same addresses; barriers follow
-/// from the ranges. Equal calls get equal addresses. Not thread-safe.
+/// releases. Scopes that do not overlap may get the same addresses; barriers follow from the
+/// ranges. Equal calls get equal addresses. Not thread-safe.
 class Arena {
 public:
     /// For dry recordings: unbounded, at made-up addresses.

@@ -13,7 +13,7 @@ constexpr uint64_t inputs_address = uint64_t{1} << 40;
 constexpr uint64_t states_address = uint64_t{1} << 41;
 constexpr uint64_t weights_address = uint64_t{1} << 43;
 
-/// Takes ranges in order.
+/// Gives out consecutive ranges.
 class Addresses {
 public:
     explicit Addresses(uint64_t first) : next_(first) {}

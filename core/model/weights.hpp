@@ -30,7 +30,7 @@ public:
     static Result<Weights> load(vk::Device& device, const gguf::File& file,
                                 const std::vector<PlannedTensor>& planned, const Progress& progress);
 
-    /// Weights at made-up addresses, for dry recordings: in order from `address`, each rounded up
+    /// Weights at made-up addresses, for dry recordings: consecutive from `address`, each rounded up
     /// to planned_alignment. Pure.
     static Weights planned(const std::vector<PlannedTensor>& planned, uint64_t address);
     static constexpr uint64_t planned_alignment = 256;

@@ -41,7 +41,7 @@ struct RotaryStore {
     float temperature_scale = 0;
     uint32_t temperature_tokens = 1;
 };
-/// Fails the recorder, and returns false, if the operation's shapes and ranges do not fit together.
+/// Fails the launcher, and returns false, if the operation's shapes and ranges do not fit together.
 bool rotary_fits(const Launcher& launcher, const RotaryStore& operation);
 /// Fails the launcher, and returns false, if the cache is shorter than its shape, or the angles than the
 /// rows.
