@@ -199,15 +199,6 @@ std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, u
 
 } // namespace
 
-uint32_t Config::feed_forward_max() const {
-    uint32_t widest = 0;
-    for (uint32_t layer = 0; layer < layer_count(); ++layer) {
-        if (!has_experts(layer) || experts.has_dense_branch)
-            widest = std::max(widest, layers[layer].feed_forward);
-    }
-    return widest;
-}
-
 bool Config::is_recurrent() const {
     return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
         return layer.attention() == nullptr && !layer.mixer.empty();

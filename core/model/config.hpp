@@ -103,12 +103,9 @@ struct AttentionConfig {
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
     [[nodiscard]] uint32_t latent_dim() const { return latent ? latent->rank : 0; } ///< kernels::LayerCache's
-    /// Elements of the heads' outputs.
-    [[nodiscard]] uint32_t output_width() const { return latent ? q_heads * latent->rank : q_width(); }
     /// With a latent: those of the projected queries, and of the outputs after their projection.
     [[nodiscard]] uint32_t latent_query_width() const { return latent ? q_heads * latent->query_dim() : 0; }
     [[nodiscard]] uint32_t latent_output_width() const { return latent ? q_heads * latent->value_dim : 0; }
-    [[nodiscard]] uint32_t query_rank() const { return latent ? latent->query_rank : 0; }
 };
 
 inline std::vector<StatePart> state_parts(const AttentionConfig&) { // keys and values are not in slots
@@ -201,9 +198,6 @@ struct Config {
         const bool is_other = layer == decoder_layers() && !draft_feed_forward_norm.empty();
         return is_other ? draft_feed_forward_norm : feed_forward_norm;
     }
-
-    /// Largest width of a dense block of any layer; 0 without dense blocks.
-    [[nodiscard]] uint32_t feed_forward_max() const;
 
     /// Largest value of a number of any layer with this mixer:
     /// max_of<AttentionConfig>(&AttentionConfig::q_width). Zero without such layers.

@@ -68,7 +68,7 @@ TEST_CASE("gemma4 may have experts in parallel with the dense block of each laye
     CHECK(config->experts.has_dense_branch);
     CHECK_FALSE(config->experts.fused_gate_up);
     CHECK(config->has_experts(0));
-    CHECK(config->feed_forward_max() == 192);
+    CHECK(config->layers[2].feed_forward == 192);
     options.fused_experts = true;
     CHECK(config_of(random_model_writer(options))->experts.fused_gate_up);
 }

@@ -26,9 +26,7 @@ struct DeltaShape {
 };
 constexpr uint32_t delta_key_dim_max = 256;
 
-/// A state is [value_heads][value_dim][key_dim], a pending row [k | d / |k| | alpha of the heads].
-using DeltaStates = RecurrentStates;
-/// Of a slot.
+/// Of a slot. A state is [value_heads][value_dim][key_dim], a pending row [k | d / |k| | alpha of the heads].
 uint64_t delta_state_bytes(const DeltaShape& shape);
 uint64_t delta_pending_bytes(const DeltaShape& shape);
 
@@ -55,7 +53,7 @@ struct DeltaNet {
     uint32_t gate_run = 0;
     vk::Range decay = {};   ///< f32 [value_heads], negative: ssm_a in GGUF files
     vk::Range dt_bias = {}; ///< f32 [value_heads]
-    DeltaStates states;
+    RecurrentStates states;
     Activations output = {}; ///< [rows, output_columns()]
     float length_epsilon = 1e-6F;
 };

@@ -19,9 +19,7 @@ struct Mamba2Shape {
 };
 constexpr uint32_t mamba2_state_dim_max = 256;
 
-/// A state is [heads][head_dim][state_dim], a pending row [B | dt x | alpha of the heads].
-using Mamba2States = RecurrentStates;
-/// Of a slot.
+/// Of a slot. A state is [heads][head_dim][state_dim], a pending row [B | dt x | alpha of the heads].
 uint64_t mamba2_state_bytes(const Mamba2Shape& shape);
 uint64_t mamba2_pending_bytes(const Mamba2Shape& shape);
 
@@ -38,7 +36,7 @@ struct Mamba2 {
     vk::Range decay = {};   ///< f32 [heads], negative: ssm_a in GGUF files
     vk::Range dt_bias = {}; ///< f32 [heads]
     vk::Range skip = {};    ///< f32 [heads]: ssm_d
-    Mamba2States states;
+    RecurrentStates states;
     Activations output = {}; ///< [rows, output_columns()]
 };
 void mamba2(const Launcher& launcher, const Mamba2& operation);

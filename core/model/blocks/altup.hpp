@@ -42,9 +42,6 @@ struct AltUpBlock {
     float epsilon = 0;
 };
 
-/// End of the name of a tensor that only layers with streams have.
-constexpr std::string_view altup_router_name = ".altup_router.weight";
-
 /// Declares altup_proj and altup_unembd_proj. Precondition: Config::streams is above 1.
 void declare_stream_ends(TensorTable& table, const Config& config);
 /// Declares blk.<layer>.altup_* and laurel_*.

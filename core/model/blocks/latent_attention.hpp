@@ -41,9 +41,6 @@ struct LatentAttentionBlock {
     uint32_t group = 0; ///< cache group
 };
 
-/// Ends the name of the tensor that only layers with latent attention have.
-constexpr std::string_view latent_projection_name = ".attn_kv_a_mqa.weight";
-
 /// Declares blk.<layer>.attn_*. Precondition: the layer's mixer is attention with a latent.
 void declare_latent_attention(TensorTable& table, const Config& config, uint32_t layer);
 

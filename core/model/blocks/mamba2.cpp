@@ -23,10 +23,6 @@ const Mamba2Config& mamba_of(const Config& config, uint32_t layer) {
     return *config.layers[layer].mixer.get_if<Mamba2Config>();
 }
 
-std::string skip_name(uint32_t layer) {
-    return fmt::format("blk.{}{}", layer, mamba2_skip_name);
-}
-
 /// The block's rows.
 struct MambaRows {
     kernels::Activations input;  ///< [rows, xbc_columns]: before the convolution
@@ -80,7 +76,7 @@ void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer) {
     table.vector(name("ssm_conv1d.bias"), shape.xbc_columns(), Presence::optional);
     table.vector(name("ssm_dt.bias"), shape.heads);
     table.vectors(name("ssm_a"), shape.heads, 1);
-    table.vectors(skip_name(layer), shape.heads, 1);
+    table.vectors(name("ssm_d"), shape.heads, 1);
     if (mamba.has_output_norm)
         table.vectors(name("ssm_norm.weight"), shape.groups, shape.output_columns() / shape.groups);
     table.matrix(name("ssm_out.weight"), config.width, shape.output_columns());
@@ -134,7 +130,7 @@ OwnedMixer make_mixer(const Mamba2Config& mamba, const Weights& weights, const C
         .convolution_bias = weights.find_vector(tensor_name(layer, "ssm_conv1d.bias")),
         .decay = vector("ssm_a"),
         .dt_bias = vector("ssm_dt.bias"),
-        .skip = weights.vector(skip_name(layer)),
+        .skip = vector("ssm_d"),
         .output_norm = weights.find_vector(tensor_name(layer, "ssm_norm.weight")),
         .shape = mamba.shape,
         .convolution_width = mamba.convolution_width,

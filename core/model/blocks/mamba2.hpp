@@ -52,9 +52,6 @@ struct Mamba2Block {
     float epsilon = 0; ///< of the output's norm
 };
 
-/// End of the name of a tensor that no other mixer has.
-constexpr std::string_view mamba2_skip_name = ".ssm_d";
-
 /// Declares attn_norm and ssm_* of blk.<layer>. Precondition: the layer's mixer is Mamba 2.
 void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer);
 

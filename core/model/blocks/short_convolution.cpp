@@ -5,16 +5,11 @@
 #include "core/model/nan_probe.hpp"
 
 #include <array>
-#include <string>
-
-#include <fmt/format.h>
 
 namespace etna::model {
 namespace {
 
-std::string convolution_tensor(uint32_t layer) {
-    return fmt::format("blk.{}{}", layer, short_convolution_name);
-}
+constexpr std::string_view convolution_name = "shortconv.conv.weight";
 
 const ShortConvolutionConfig& shape_of(const Config& config, uint32_t layer) {
     return *config.layers[layer].mixer.get_if<ShortConvolutionConfig>();
@@ -27,7 +22,7 @@ void declare_short_convolution(TensorTable& table, const Config& config, uint32_
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
     table.matrix(name("shortconv.in_proj.weight"), 3 * shape.channels, config.width);
-    table.vectors(convolution_tensor(layer), shape.channels, shape.width);
+    table.vectors(name(convolution_name), shape.channels, shape.width);
     table.matrix(name("shortconv.out_proj.weight"), config.width, shape.channels);
 }
 
@@ -48,7 +43,7 @@ OwnedMixer make_mixer(const ShortConvolutionConfig& mixer, const Weights& weight
                               .output = {.weights = linear("shortconv.out_proj.weight"),
                                          .post_norm = {},
                                          .next_norm = std::nullopt},
-                              .convolution = weights.vector(convolution_tensor(layer)),
+                              .convolution = weights.vector(tensor_name(layer, convolution_name)),
                               .convolution_width = mixer.width});
 }
 

@@ -36,9 +36,6 @@ struct ShortConvolutionBlock {
     uint32_t convolution_width = 0;
 };
 
-/// End of the name of the convolution's tensor, which no other mixer has.
-constexpr std::string_view short_convolution_name = ".shortconv.conv.weight";
-
 /// Declares attn_norm and shortconv.* of blk.<layer>. Precondition: the layer's mixer is a short convolution.
 void declare_short_convolution(TensorTable& table, const Config& config, uint32_t layer);
 
