@@ -40,7 +40,7 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
         }
         Activations input = memory.rows(count, columns);
         if (layout.arrangement == Arrangement::tiles)
-            input.halves = memory.take(count * halves_bytes(columns));
+            input.packed = memory.take(count * packed_row_bytes(columns));
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
@@ -68,9 +68,9 @@ KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool
                 .layout = layout, .rows = rows, .columns = columns, .weights = memory.take(packed.weights)};
         };
         Activations input = memory.rows(count, columns);
-        input.halves = memory.take(count * halves_bytes(columns));
-        const Activations output = memory.rows(count, rows);
-        const vk::Range halves = memory.take(count * halves_bytes(rows));
+        input.packed = memory.take(count * packed_row_bytes(columns));
+        Activations output = memory.rows(count, rows);
+        output.packed = memory.take(count * packed_row_bytes(rows));
         const std::vector<uint32_t> zeros(fused_counter_bytes(count, rows) / sizeof(uint32_t));
         const vk::Range counters = memory.put(std::as_bytes(std::span(zeros)));
         const NextNorm next{.weight = memory.take(float_bytes(rows)),
@@ -81,7 +81,7 @@ KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool
             one = {.weight = matrix(),
                    .input = input,
                    .output = output,
-                   .halves = halves,
+                   .packs = output,
                    .counters = counters,
                    .count = count};
             if (gated) {
@@ -120,11 +120,11 @@ MatrixStack take_stack(ProblemMemory& memory, Layout layout, uint32_t rows, uint
             .count = experts};
 }
 
-/// Rows with halves if matrices of this layout read them.
+/// Rows packed if matrices of this layout read them.
 Activations take_rows(ProblemMemory& memory, Layout layout, uint32_t count, uint32_t columns) {
     Activations rows = memory.rows(count, columns);
     if (layout.arrangement == Arrangement::tiles)
-        rows.halves = memory.take(count * halves_bytes(columns));
+        rows.packed = memory.take(count * packed_row_bytes(columns));
     return rows;
 }
 
@@ -179,7 +179,7 @@ void add_expert_linear_problem(Problems& problems, Layout layout) {
 
 void add_expert_gate_up_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_gate_up", layout, expert_inner, expert_outer, 2);
-    problem.bytes += halves_bytes(expert_outer) + chosen_experts * halves_bytes(expert_inner);
+    problem.bytes += packed_row_bytes(expert_outer) + chosen_experts * packed_row_bytes(expert_inner);
     problem.prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack gate = take_stack(memory, layout, expert_inner, expert_outer);
         const MatrixStack up = take_stack(memory, layout, expert_inner, expert_outer);
@@ -190,7 +190,7 @@ void add_expert_gate_up_problem(Problems& problems, Layout layout) {
                              .up = up,
                              .input = take_rows(memory, layout, 1, expert_outer),
                              .output = take_rows(memory, layout, chosen_experts, expert_inner),
-                             .halves = true,
+                             .packed = true,
                              .counters = memory.put(zeros),
                              .choice = choice});
         }
@@ -204,7 +204,7 @@ void add_expert_gate_up_problem(Problems& problems, Layout layout) {
 
 void add_expert_down_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_down", layout, expert_outer, expert_inner, 1);
-    problem.bytes += chosen_experts * halves_bytes(expert_inner) + 2 * float_bytes(expert_outer);
+    problem.bytes += chosen_experts * packed_row_bytes(expert_inner) + 2 * float_bytes(expert_outer);
     problem.prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack stack = take_stack(memory, layout, expert_outer, expert_inner);
         std::vector<ExpertDown> turns;

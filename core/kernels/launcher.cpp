@@ -24,6 +24,10 @@ Status LaunchList::status() const {
 }
 
 void Launcher::launch(const Launch& launch, ByteView arguments) const {
+    if (forms_ != nullptr) {
+        for (const vk::Range& written : launch.writes)
+            forms_->forget(written);
+    }
     if (list_ != nullptr)
         return list_->add(launch);
     auto pipeline = library_->pipeline(launch.variant, launch.specialization,
@@ -35,6 +39,15 @@ void Launcher::launch(const Launch& launch, ByteView arguments) const {
                          .groups = launch.groups,
                          .reads = launch.reads,
                          .writes = launch.writes});
+}
+
+void Launcher::note_packed(const Activations& rows, uint32_t first, uint32_t count) const {
+    if (forms_ != nullptr)
+        forms_->note(rows, first, count);
+}
+
+PackedForms::RowSpan Launcher::missing_packed(const Activations& rows, uint32_t first, uint32_t count) const {
+    return forms_ != nullptr ? forms_->missing(rows, first, count) : PackedForms::RowSpan{};
 }
 
 void Launcher::fail(Error error) const {

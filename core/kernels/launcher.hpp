@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/packed_forms.hpp"
 #include "core/vk/hazards.hpp"
 #include "core/vk/range.hpp"
 #include "core/vk/recorder.hpp"
@@ -59,14 +60,23 @@ private:
 /// vk::Recorder and LaunchList are: not for two threads at once.
 class Launcher {
 public:
-    Launcher(Library& library, vk::Recorder& recorder) // NOLINT(google-explicit-constructor)
-        : target_(&library.target()), library_(&library), recorder_(&recorder) {}
-    Launcher(const PlanTarget& target, LaunchList& list) : target_(&target), list_(&list) {}
+    /// Without `forms` a caller packs the inputs of the kernels that it launches.
+    Launcher(Library& library, vk::Recorder& recorder, // NOLINT(google-explicit-constructor)
+             PackedForms* forms = nullptr)
+        : target_(&library.target()), library_(&library), recorder_(&recorder), forms_(forms) {}
+    Launcher(const PlanTarget& target, LaunchList& list, PackedForms* forms = nullptr)
+        : target_(&target), list_(&list), forms_(forms) {}
 
     [[nodiscard]] const PlanTarget& target() const { return *target_; }
 
     /// Gets the pipeline and records the dispatch; if the pipeline is unavailable, fails.
     void launch(const Launch& launch, ByteView arguments) const;
+
+    /// The last launch wrote the packed form of rows [first, first + count).
+    void note_packed(const Activations& rows, uint32_t first, uint32_t count) const;
+    /// PackedForms::missing(); none without forms.
+    [[nodiscard]] PackedForms::RowSpan missing_packed(const Activations& rows, uint32_t first,
+                                                      uint32_t count) const;
 
     /// vk::Recorder::fail()
     void fail(Error error) const;
@@ -80,6 +90,7 @@ private:
     Library* library_ = nullptr; ///< with a recorder
     vk::Recorder* recorder_ = nullptr;
     LaunchList* list_ = nullptr; ///< without
+    PackedForms* forms_ = nullptr;
 };
 
 } // namespace etna::kernels

@@ -121,8 +121,8 @@ struct Matrix {
     }
 };
 
-/// Bytes of a row of activations as blocks of halves and codes (shaders/include/halves.glsl).
-constexpr uint64_t halves_bytes(uint32_t columns) {
+/// Bytes of a row of activations as packed blocks (shaders/include/packed.glsl).
+constexpr uint64_t packed_row_bytes(uint32_t columns) {
     constexpr uint64_t block_bytes = 1472;
     return columns / tile_columns * block_bytes;
 }
@@ -133,21 +133,21 @@ struct Activations {
     vk::Range range;
     uint32_t columns = 0;
     uint32_t stride = 0;
-    vk::Range halves =
-        {}; ///< the same rows for matrices in tiles, [row] halves_bytes(); empty: there are none
+    vk::Range packed =
+        {}; ///< the same rows for matrices in tiles, [row] packed_row_bytes(); empty: there are none
 
     [[nodiscard]] vk::Range rows(uint32_t first, uint32_t count) const {
         return range.part(uint64_t{first} * stride * 4, uint64_t{count} * stride * 4);
     }
-    [[nodiscard]] vk::Range halves_rows(uint32_t first, uint32_t count) const {
-        return halves.part(first * halves_bytes(columns), count * halves_bytes(columns));
+    [[nodiscard]] vk::Range packed_rows(uint32_t first, uint32_t count) const {
+        return packed.part(first * packed_row_bytes(columns), count * packed_row_bytes(columns));
     }
-    /// Rows [first, first + count) with their halves, if there are any.
+    /// Rows [first, first + count) with their packed form, if there are any.
     [[nodiscard]] Activations part(uint32_t first, uint32_t count) const {
         return {.range = rows(first, count),
                 .columns = columns,
                 .stride = stride,
-                .halves = halves.bytes > 0 ? halves_rows(first, count) : vk::Range{}};
+                .packed = packed.bytes > 0 ? packed_rows(first, count) : vk::Range{}};
     }
 };
 

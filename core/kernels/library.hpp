@@ -56,8 +56,8 @@ Arrangement stack_arrangement(const PlanTarget& target, Format format, uint32_t 
 /// The same for matrices whose products must not be rounded to f16.
 Arrangement exact_arrangement(const PlanTarget& target, Format format);
 
-/// Whether matrices of this width may be loaded in tiles, whose kernels read halves of their input.
-bool reads_halves(const PlanTarget& target, uint32_t columns);
+/// Whether matrices of this width may be loaded in tiles, whose kernels read their input's packed form.
+bool reads_packed(const PlanTarget& target, uint32_t columns);
 
 /// Provides a library's shaders; called from any thread. The returned code must outlive the library.
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;

@@ -180,7 +180,7 @@ std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format for
                       .subgroup = profile.subgroup_size_control ? subgroup : 0};
 }
 
-bool prompts_read_halves(const PlanTarget& target) {
+bool prompts_read_packed(const PlanTarget& target) {
     return target.family != PlanFamily::lavapipe &&
            matrix_tiles_plan(target, Format::f16, tile_columns, tile_columns).has_value();
 }

@@ -8,12 +8,12 @@
 #include "core/kernels/operations/fused_linear.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/gated_rms_norm.hpp"
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/operations/heads_linear.hpp"
 #include "core/kernels/operations/heads_product.hpp"
 #include "core/kernels/operations/latent_store.hpp"
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/operations/mamba2.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/operations/sample.hpp"
@@ -25,21 +25,35 @@ namespace etna::kernels {
 namespace {
 
 constexpr const Operation* every_operation[] = {
-    &embed_operation,           &linear_operation,
-    &fused_linear_operation,    &heads_linear_operation,
+    &embed_operation,
+    &linear_operation,
+    &fused_linear_operation,
+    &heads_linear_operation,
     &expert_gate_up_operation, // before expert_linear, whose kernel it shares and checks as well
-    &expert_linear_operation,   &expert_down_operation,
-    &heads_product_operation,   &rms_norm_operation,
-    &halve_operation,           &rotary_store_operation,
-    &latent_store_operation,    &attention_operation,
-    &attention_merge_operation, &gate_multiply_operation,
-    &soft_cap_operation,        &expert_route_operation,
-    &expert_router_operation,   &expert_group_operation,
-    &expert_sum_operation,      &short_convolution_operation,
-    &delta_net_operation,       &mamba2_operation,
-    &gated_rms_norm_operation,  &altup_operation,
-    &match_rms_operation,       &statistical_top_k_operation,
-    &suppress_operation,        &sample_partial_operation,
+    &expert_linear_operation,
+    &expert_down_operation,
+    &heads_product_operation,
+    &rms_norm_operation,
+    &pack_operation,
+    &rotary_store_operation,
+    &latent_store_operation,
+    &attention_operation,
+    &attention_merge_operation,
+    &gate_multiply_operation,
+    &soft_cap_operation,
+    &expert_route_operation,
+    &expert_router_operation,
+    &expert_group_operation,
+    &expert_sum_operation,
+    &short_convolution_operation,
+    &delta_net_operation,
+    &mamba2_operation,
+    &gated_rms_norm_operation,
+    &altup_operation,
+    &match_rms_operation,
+    &statistical_top_k_operation,
+    &suppress_operation,
+    &sample_partial_operation,
     &sample_finish_operation,
 };
 

@@ -230,7 +230,7 @@ bool tiles_usable(const PlanTarget& target, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     constexpr auto tiles = shaders::Arrangement::tiles;
     return format != Format::f32 && runs(target, shaders::linear_tiles(axis)) &&
-           runs(target, shaders::halve()) && runs(target, shaders::linear_prompt(axis, tiles)) &&
+           runs(target, shaders::pack()) && runs(target, shaders::linear_prompt(axis, tiles)) &&
            runs(target, shaders::embed(axis, tiles));
 }
 
@@ -246,19 +246,19 @@ Arrangement exact_arrangement(const PlanTarget& target, Format format) {
     return lanes ? Arrangement::lanes : Arrangement::rows;
 }
 
-bool reads_halves(const PlanTarget& target, uint32_t columns) {
+bool reads_packed(const PlanTarget& target, uint32_t columns) {
     return target.family != PlanFamily::lavapipe && columns % tile_columns == 0 &&
            usable(shaders::linear_tiles(shaders::Format::f16), target.profile).has_value();
 }
 
 Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns) {
-    return reads_halves(target, columns) && tiles_usable(target, format) ? Arrangement::tiles
+    return reads_packed(target, columns) && tiles_usable(target, format) ? Arrangement::tiles
                                                                          : exact_arrangement(target, format);
 }
 
 Arrangement stack_arrangement(const PlanTarget& target, Format format, uint32_t columns) {
     const auto axis = static_cast<shaders::Format>(format);
-    const bool tiles = reads_halves(target, columns) && format != Format::f32 &&
+    const bool tiles = reads_packed(target, columns) && format != Format::f32 &&
                        runs(target, shaders::expert_tiles(axis)) && runs(target, shaders::expert_down(axis));
     return tiles ? Arrangement::tiles : exact_arrangement(target, format);
 }
@@ -306,7 +306,7 @@ bool dots_usable(const PlanTarget& target) {
     return target.profile.integer_dot_accelerated || target.profile.type == vk::DeviceType::cpu;
 }
 
-/// Those of inputs' codes if a kernel that reads them is preferred to the one that reads halves; else 0.
+/// Those of inputs' codes if a kernel that reads them is preferred to the one that reads f16; else 0.
 uint32_t code_bytes_of(const PlanTarget& target, shaders::Variant variant) {
     return dots_usable(target) && runs(target, variant) ? code_bytes_at(target.precision) : 0;
 }
@@ -658,13 +658,13 @@ std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const Tu
                    : combined(target, policy, std::array{32U, 64U, 128U}, std::array{policy.rows});
     if (!uses_decode_kernel(target, heads, RowPath::decode))
         return {};
-    // The output's halves are written by the kernel or by another one, whichever heads are chosen.
-    const auto writes_halves = [&](uint32_t count) { return count * shape.columns % tile_columns == 0; };
+    // The output's packed form is written by the kernel or by another one, whichever heads are chosen.
+    const auto writes_packed = [&](uint32_t count) { return count * shape.columns % tile_columns == 0; };
     std::vector<WorkgroupSizes> sizes =
         combined(target, policy, std::array{policy.workgroup}, std::array{1U, 2U, 4U});
     std::erase_if(sizes, [&](const WorkgroupSizes& one) {
         return !decode_heads_fit(target, heads, one.rows) ||
-               writes_halves(one.rows) != writes_halves(policy.rows);
+               writes_packed(one.rows) != writes_packed(policy.rows);
     });
     return sizes;
 }

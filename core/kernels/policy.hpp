@@ -49,7 +49,7 @@ struct LinearPlan {
                             ///< subgroups along the rows
     uint32_t rows_each = 1; ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
-    uint32_t code_bytes = 0;   ///< of `tiles`: bytes of an input's code; 0: inputs are halves
+    uint32_t code_bytes = 0;   ///< of `tiles`: bytes of an input's code; 0: f16
     uint32_t subgroup = 0;     ///< required size of a subgroup; 0: the driver's choice
 
     bool operator==(const LinearPlan&) const = default;
@@ -65,10 +65,11 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
 uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles);
 uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
 
-/// Whether prefill rows of matrices in tiles read the input's halves, unless the matrix may not be rounded.
-bool prompts_read_halves(const PlanTarget& target);
+/// Whether prefill rows of matrices in tiles read the input's packed form, unless the matrix may not be
+/// rounded.
+bool prompts_read_packed(const PlanTarget& target);
 
-/// A kernel of experts' matrices in tiles, and bytes of an input's code; 0: inputs are halves.
+/// A kernel of experts' matrices in tiles, and bytes of an input's code; 0: f16.
 struct ExpertTilesPlan {
     shaders::Variant variant;
     uint32_t code_bytes = 0;
@@ -102,7 +103,7 @@ shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format);
 /// Bytes of an input's code, in kernels that read codes.
 uint32_t code_bytes_at(Precision precision);
 
-/// The HALVES constant of kernels that write blocks of activations: 1: halves, 2: halves and codes.
+/// The PACKED constant of kernels that write blocks of activations: 1: f16, 2: f16 and codes.
 uint32_t written_blocks(const PlanTarget& target);
 
 /// Sizes that a shape's kernel can have on a target, the policy's first: what `etna tune` measures and what a

@@ -5,8 +5,8 @@
 #include "core/kernels/operations/experts.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/gated_rms_norm.hpp"
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/operations/mamba2.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/operations/sample.hpp"
@@ -99,19 +99,19 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
                         .prepare = prepare});
 }
 
-void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
-    if (!reads_halves(target, model_width))
+void add_pack_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
+    if (!reads_packed(target, model_width))
         return;
     const auto prepare = [=](ProblemMemory& memory) -> RecordRepetition {
         Activations rows = memory.rows(count, model_width);
-        rows.halves = memory.take(count * halves_bytes(model_width));
+        rows.packed = memory.take(count * packed_row_bytes(model_width));
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
-            halve({library, recorder}, {.rows = rows, .count = count});
+            pack({library, recorder}, {.rows = rows, .count = count});
         };
     };
-    problems.push_back({.name = fmt::format("halve {}, {}", model_width, rows_text(count)),
-                        .bytes = count * (float_bytes(model_width) + halves_bytes(model_width)),
+    problems.push_back({.name = fmt::format("pack {}, {}", model_width, rows_text(count)),
+                        .bytes = count * (float_bytes(model_width) + packed_row_bytes(model_width)),
                         .prepare = prepare});
 }
 
@@ -343,7 +343,7 @@ void add_step_problems(std::vector<KernelProblem>& problems, const PlanTarget& t
         add_embed_problem(problems, target, count);
         add_rotary_problem(problems, count);
         add_rms_norm_problem(problems, count);
-        add_halve_problem(problems, target, count);
+        add_pack_problem(problems, target, count);
         add_gate_problem(problems, count);
         add_routing_problems(problems, count);
         add_delta_problems(problems, count);

@@ -86,7 +86,7 @@ std::size_t Arena::padded_part(uint32_t columns) {
     return parts_.size() - 1;
 }
 
-kernels::Activations Arena::rows(uint32_t count, uint32_t columns, bool has_halves) {
+kernels::Activations Arena::rows(uint32_t count, uint32_t columns, bool has_packed) {
     const uint32_t stride = kernels::padded_columns(columns);
     const uint64_t row_bytes = uint64_t{stride} * sizeof(float);
     kernels::Activations taken{.range = {}, .columns = columns, .stride = stride};
@@ -97,8 +97,8 @@ kernels::Activations Arena::rows(uint32_t count, uint32_t columns, bool has_halv
         taken.range = {.address = parts_[part].address + take(part, count) * row_bytes,
                        .bytes = count * row_bytes};
     }
-    if (has_halves)
-        taken.halves = bytes(count * kernels::halves_bytes(columns));
+    if (has_packed)
+        taken.packed = bytes(count * kernels::packed_row_bytes(columns));
     return taken;
 }
 

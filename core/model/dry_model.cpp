@@ -114,7 +114,8 @@ Result<DryRecording> DryModel::record(const DryStep& step) const {
         {.batch_rows_max = step.rows, .output_rows_max = step.output_rows, .slots = step.rows});
     const std::vector<LayerState> layer_states = states(step);
     const Step recorded = step_of(step);
-    const Recording recording{.launcher = {target_, made.launches},
+    kernels::PackedForms packed_forms;
+    const Recording recording{.launcher = {target_, made.launches, &packed_forms},
                               .arena = arena,
                               .activations = activations,
                               .states = layer_states,

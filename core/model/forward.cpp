@@ -90,7 +90,7 @@ void record_head(const Recording& recording, const Decoder& decoder, const HeadR
                        .indices = rows.indices,
                        .epsilon = decoder.epsilon,
                        .nan_probe = nan_probe,
-                       .halves = rows.head.layout.arrangement == kernels::Arrangement::tiles});
+                       .packed = rows.head.layout.arrangement == kernels::Arrangement::tiles});
     kernels::linear(recording.launcher, {.weight = rows.head,
                                          .input = activations.output_hidden,
                                          .output = activations.logits,
@@ -137,7 +137,6 @@ void record_draft_input(const Recording& recording, const Decoder& decoder,
                     .output = activations.residual,
                     .scale = decoder.embedding_scale});
     norm(activations.residual, left, head.embedding_norm);
-    record_halves(recording, both, reads_halves(head.projection));
 }
 
 } // namespace

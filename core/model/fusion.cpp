@@ -10,7 +10,7 @@ namespace {
 
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
     return block.gate && !block.gate_deviations && !block.gate->bias && !block.up.bias &&
-           reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
+           reads_packed(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
            kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
@@ -45,10 +45,10 @@ public:
 
 private:
     void visit(InputNorm& norm, const std::vector<const LinearWeights*>& readers, OutputMatrix& output) {
-        const bool all_read_halves =
-            std::ranges::all_of(readers, [](const LinearWeights* one) { return reads_halves(*one); });
+        const bool all_read_packed =
+            std::ranges::all_of(readers, [](const LinearWeights* one) { return reads_packed(*one); });
         const bool is_plain = !norm.is_shared && !norm.is_left && !norm.subtracts_mean;
-        if (producer_ != nullptr && all_read_halves && is_plain) {
+        if (producer_ != nullptr && all_read_packed && is_plain) {
             norm.is_pending = true;
             producer_->next_norm = norm;
         }

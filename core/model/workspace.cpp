@@ -18,15 +18,15 @@ struct RowsSize {
     std::string_view label;
     uint32_t rows;
     uint32_t columns;
-    bool feeds_matrices = false; ///< matrices in tiles read its halves
+    bool feeds_matrices = false; ///< matrices in tiles read its packed form
 
     [[nodiscard]] uint64_t bytes() const {
         return uint64_t{rows} * kernels::padded_columns(columns) * sizeof(float);
     }
-    /// Of the halves that a target's kernels read; 0: none do.
-    [[nodiscard]] uint64_t halves_bytes(const kernels::PlanTarget& target) const {
-        const bool is_read = feeds_matrices && kernels::reads_halves(target, columns);
-        return is_read ? rows * kernels::halves_bytes(columns) : 0;
+    /// Of the packed form that a target's kernels read; 0: none do.
+    [[nodiscard]] uint64_t packed_row_bytes(const kernels::PlanTarget& target) const {
+        const bool is_read = feeds_matrices && kernels::reads_packed(target, columns);
+        return is_read ? rows * kernels::packed_row_bytes(columns) : 0;
     }
 };
 
@@ -74,8 +74,8 @@ Result<Activations> make_activations(const Config& config, const kernels::PlanTa
         kernels::Activations& rows = made.*size.member;
         rows = {.range = {}, .columns = size.columns, .stride = kernels::padded_columns(size.columns)};
         ETNA_TRY(rows.range, take(size.label, size.bytes()));
-        if (const uint64_t bytes = size.halves_bytes(target); bytes > 0) {
-            ETNA_TRY(rows.halves, take(size.label, bytes));
+        if (const uint64_t bytes = size.packed_row_bytes(target); bytes > 0) {
+            ETNA_TRY(rows.packed, take(size.label, bytes));
         }
     }
     for (const RangeSize& size : range_sizes(config, options)) {

@@ -10,12 +10,12 @@
 #include "core/kernels/operations/fused_linear.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/gated_rms_norm.hpp"
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/operations/heads_linear.hpp"
 #include "core/kernels/operations/heads_product.hpp"
 #include "core/kernels/operations/latent_store.hpp"
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/operations/mamba2.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/operations/sample.hpp"
@@ -45,7 +45,7 @@ constexpr OperationCases all_cases[] = {
     {&expert_down_operation, add_expert_down_cases},
     {&heads_product_operation, add_heads_product_cases},
     {&rms_norm_operation, add_rms_norm_cases},
-    {&halve_operation, add_halve_cases},
+    {&pack_operation, add_pack_cases},
     {&rotary_store_operation, add_rotary_store_cases},
     {&latent_store_operation, add_latent_store_cases},
     {&attention_operation, add_attention_cases},

@@ -23,7 +23,7 @@ std::vector<OperationCase> every_operation(const kernels::PlanTarget& target);
 /// Whether every_operation() has a row for it.
 bool has_cases(const kernels::Operation& operation);
 
-/// The kernels that read codes of their inputs. Without them, a target runs those that read halves.
+/// The kernels that read codes of their inputs. Without them, a target runs those that read f16.
 inline kernels::VariantSet codes_kernels() {
     kernels::VariantSet found;
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {

@@ -1,5 +1,5 @@
 #include "core/kernels/operations/attention.hpp"
-#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/rotary_store.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/cache_content.hpp"
@@ -53,7 +53,7 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
     return std::string(to_string(family)) + " heads " + std::to_string(shape.q_heads) + "/" +
            std::to_string(shape.kv_heads) + " x " + std::to_string(shape.head_dim) + " rotated " +
            std::to_string(shape.rotated) +
-           (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") + " " +
+           (shape.pairs == kernels::RotaryPairs::halves ? " packed" : " adjacent") + " " +
            std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
            std::to_string(shape.softcap) + " block " + std::to_string(shape.block) +
@@ -188,7 +188,7 @@ public:
         const std::vector<float> first = result_;
         run_attention(operation);
         REQUIRE(result_ == first);
-        check_halves(operation);
+        check_packed(operation);
     }
 
     /// Bits of the last row's result.
@@ -197,26 +197,26 @@ public:
     }
 
 private:
-    /// The kernel writes the same halves as halve() for its output.
-    void check_halves(kernels::Attention operation) {
+    /// The kernel writes the same packed form as pack() for its output.
+    void check_packed(kernels::Attention operation) {
         const kernels::PlanTarget& target = device_.library().target();
         const uint32_t columns = operation.output.columns;
-        if (operation.path != kernels::RowPath::decode || !kernels::reads_halves(target, columns) ||
-            !kernels::attention_writes_halves(target, operation.shape()))
+        if (operation.path != kernels::RowPath::decode || !kernels::reads_packed(target, columns) ||
+            !kernels::attention_writes_packed(target, operation.shape()))
             return;
         const std::vector<float> first = result_;
-        const std::vector<std::byte> zeros(tokens_ * kernels::halves_bytes(columns));
-        operation.halves = true;
-        operation.output.halves = device_.upload(zeros);
+        const std::vector<std::byte> zeros(tokens_ * kernels::packed_row_bytes(columns));
+        operation.packed = true;
+        operation.output.packed = device_.upload(zeros);
         run_attention(operation);
         REQUIRE(result_ == first);
-        kernels::Activations halved = operation.output;
-        halved.halves = device_.upload(zeros);
+        kernels::Activations repacked = operation.output;
+        repacked.packed = device_.upload(zeros);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            kernels::halve({library, recorder},
-                           {.rows = halved, .first = operation.rows.first, .count = operation.rows.count});
+            kernels::pack({library, recorder},
+                          {.rows = repacked, .first = operation.rows.first, .count = operation.rows.count});
         });
-        REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
+        REQUIRE(device_.download_bytes(operation.output.packed) == device_.download_bytes(repacked.packed));
     }
 
     void run_attention(const kernels::Attention& operation) {

@@ -1,5 +1,5 @@
 #include "core/kernels/operations/gate_multiply.hpp"
-#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/operations/soft_cap.hpp"
 #include "core/kernels/operations/suppress.hpp"
@@ -220,23 +220,23 @@ TEST_CASE("gate_multiply alone does not read up") {
     }
 }
 
-TEST_CASE("rms_norm and gate_multiply write the same halves as halve to the bit") {
+TEST_CASE("rms_norm and gate_multiply write the same packed form as pack to the bit") {
     std::mt19937 random(77);
     for (const auto family : all_families()) {
         DeviceCase device(family);
-        if (!kernels::reads_halves(device.library().target(), kernels::tile_columns))
+        if (!kernels::reads_packed(device.library().target(), kernels::tile_columns))
             continue;
         for (const uint32_t columns : {256U, 768U, 4608U}) {
             constexpr uint32_t rows = 3;
             const std::size_t size = std::size_t{rows} * columns;
-            const auto with_halves = [&](kernels::Activations activations) {
-                activations.halves =
-                    device.upload(std::vector<std::byte>(rows * kernels::halves_bytes(columns)));
+            const auto with_packed = [&](kernels::Activations activations) {
+                activations.packed =
+                    device.upload(std::vector<std::byte>(rows * kernels::packed_row_bytes(columns)));
                 return activations;
             };
             const auto input = device.upload_rows(random_floats(random, size), rows, columns);
-            const auto normed = with_halves(device.upload_rows(std::vector<float>(size), rows, columns));
-            const auto gate = with_halves(device.upload_rows(random_floats(random, size), rows, columns));
+            const auto normed = with_packed(device.upload_rows(std::vector<float>(size), rows, columns));
+            const auto gate = with_packed(device.upload_rows(random_floats(random, size), rows, columns));
             const auto weight = device.upload(random_floats(random, columns));
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                 kernels::rms_norm({library, recorder}, {.input = input,
@@ -244,20 +244,20 @@ TEST_CASE("rms_norm and gate_multiply write the same halves as halve to the bit"
                                                         .weight = weight,
                                                         .output_first = 1,
                                                         .count = rows - 1,
-                                                        .halves = true});
+                                                        .packed = true});
                 kernels::gate_multiply({library, recorder},
-                                       {.gate = gate, .up = input, .count = rows, .halves = true});
+                                       {.gate = gate, .up = input, .count = rows, .packed = true});
             });
             for (const kernels::Activations& result : {normed, gate}) {
-                const auto halved = with_halves(result);
+                const auto repacked = with_packed(result);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    kernels::halve({library, recorder}, {.rows = halved, .first = 1, .count = rows - 1});
+                    kernels::pack({library, recorder}, {.rows = repacked, .first = 1, .count = rows - 1});
                 });
-                const auto content = [&](vk::Range halves) {
-                    const std::vector<std::byte> bytes = device.download_bytes(halves);
-                    return std::vector(bytes.begin() + kernels::halves_bytes(columns), bytes.end());
+                const auto content = [&](vk::Range packed) {
+                    const std::vector<std::byte> bytes = device.download_bytes(packed);
+                    return std::vector(bytes.begin() + kernels::packed_row_bytes(columns), bytes.end());
                 };
-                REQUIRE(content(result.halves) == content(halved.halves));
+                REQUIRE(content(result.packed) == content(repacked.packed));
             }
         }
     }

@@ -63,13 +63,13 @@ Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Layout layou
 kernels::Activations upload_input(DeviceCase& device, const Stack& stack, const std::vector<float>& x,
                                   uint32_t rows, uint32_t width) {
     kernels::Activations input = device.upload_rows(x, rows, width);
-    add_halves(device, stack.device.matrices.layout, input);
+    add_packed(device, stack.device.matrices.layout, input);
     return input;
 }
 
 double bound(const Stack& stack, uint32_t expert, std::size_t row, std::span<const double> x) {
-    const bool halves = stack.device.matrices.layout.arrangement == kernels::Arrangement::tiles;
-    return halves ? tiles_bound(stack.values[expert], row, x)
+    const bool packed = stack.device.matrices.layout.arrangement == kernels::Arrangement::tiles;
+    return packed ? tiles_bound(stack.values[expert], row, x)
                   : product_bound(stack.values[expert], row, x, 2);
 }
 

@@ -44,7 +44,7 @@ struct Stack {
 Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Layout layout, const ExpertShape& shape,
                  const std::set<uint32_t>& in_use);
 
-/// Rows on the device, with halves if the matrices read them.
+/// Rows on the device, packed if the matrices read them.
 kernels::Activations upload_input(DeviceCase& device, const Stack& stack, const std::vector<float>& x,
                                   uint32_t rows, uint32_t width);
 

@@ -1,4 +1,4 @@
-#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "tests/kernels/expert_case.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/support/samples.hpp"
@@ -135,24 +135,24 @@ public:
     }
 
 private:
-    /// Runs the kernel twice, so that its counters must be zero again; checks its halves.
+    /// Runs the kernel twice, so that its counters must be zero again; checks its packed form.
     kernels::Activations run(const Mixture& mixture, const Stack& gate, const Stack& up,
                              const std::vector<float>& gate_bias, const std::vector<float>& up_bias) {
         const uint32_t height = one_.shape.height;
         const auto pairs = static_cast<uint32_t>(mixture.experts.size());
-        const bool halves = height % kernels::tile_columns == 0;
+        const bool packed = height % kernels::tile_columns == 0;
         kernels::ExpertGateUp operation{
             .gate = gate.device,
             .up = up.device,
             .input = upload_input(device_, gate, mixture.x, one_.shape.rows, one_.shape.width),
             .output = unset_rows(device_, pairs, height),
             .kind = one_.kind,
-            .halves = halves,
+            .packed = packed,
             .choice = mixture.made.choice,
             .groups = mixture.groups(one_.grouped)};
-        if (halves) {
-            operation.output.halves =
-                device_.upload(std::vector<std::byte>(pairs * kernels::halves_bytes(height)));
+        if (packed) {
+            operation.output.packed =
+                device_.upload(std::vector<std::byte>(pairs * kernels::packed_row_bytes(height)));
             operation.counters =
                 device_.upload(std::vector<std::byte>(kernels::expert_counter_bytes(pairs, height)));
         }
@@ -169,20 +169,20 @@ private:
             expert_gate_up({library, recorder}, operation);
             expert_gate_up({library, recorder}, operation);
         });
-        if (halves)
-            check_halves(operation);
+        if (packed)
+            check_packed(operation);
         return operation.output;
     }
 
-    /// The halves are those of halve() for the result, to the bit.
-    void check_halves(const kernels::ExpertGateUp& operation) {
+    /// The packed form is that of pack() for the result, to the bit.
+    void check_packed(const kernels::ExpertGateUp& operation) {
         const auto pairs = operation.choice.pairs();
-        kernels::Activations halved = operation.output;
-        halved.halves = device_.upload(std::vector<std::byte>(operation.output.halves.bytes));
+        kernels::Activations repacked = operation.output;
+        repacked.packed = device_.upload(std::vector<std::byte>(operation.output.packed.bytes));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            kernels::halve({library, recorder}, {.rows = halved, .count = pairs});
+            kernels::pack({library, recorder}, {.rows = repacked, .count = pairs});
         });
-        REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
+        REQUIRE(device_.download_bytes(operation.output.packed) == device_.download_bytes(repacked.packed));
         for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
             REQUIRE(counter == 0);
     }
@@ -321,7 +321,8 @@ constexpr std::array gpu_families{kernels::PlanFamily::nvidia, kernels::PlanFami
 
 } // namespace
 
-TEST_CASE("expert_gate_up agrees with the twin: formats, gates, biases, halves, with and without groups") {
+TEST_CASE(
+    "expert_gate_up agrees with the twin: formats, gates, biases, packed outputs, with and without groups") {
     const std::array cases{
         GateUpCase{{3, 2, 1, 256, 29}, kernels::Gate::silu, false, false},
         GateUpCase{{9, 4, 2, 512, 512}, kernels::Gate::clamped_silu, true, false},
@@ -378,8 +379,8 @@ TEST_CASE("expert_down agrees with the twin over all formats, with and without b
             const DownProblem problem(device, *layout, random);
             const auto store = number / 2 % 2 == 0 ? kernels::Store::add : kernels::Store::replace;
             problem.check(problem.run(device, biased, 0, store), biased, store);
-            DeviceCase halves({.family = family, .untrusted = codes_kernels(format)});
-            problem.check(problem.run(halves, biased, 0, store), biased, store);
+            DeviceCase packed({.family = family, .untrusted = codes_kernels(format)});
+            problem.check(problem.run(packed, biased, 0, store), biased, store);
             DeviceCase fast({.family = family, .precision = kernels::Precision::fast});
             problem.read_by(fast).check(problem.run(fast, biased, 0, store), biased, store);
         }
@@ -458,9 +459,9 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
     const Choices made =
         make_choices(device, shape.rows, shape.experts, shape.experts_per_token, kernels::Arrangement::tiles);
     const auto zeros = [&](uint64_t bytes) { return device.upload(std::vector<std::byte>(bytes)); };
-    const auto with_halves = [&](uint32_t rows) {
+    const auto with_packed = [&](uint32_t rows) {
         kernels::Activations made_rows = unset_rows(device, rows, 256);
-        made_rows.halves = zeros(rows * kernels::halves_bytes(256));
+        made_rows.packed = zeros(rows * kernels::packed_row_bytes(256));
         return made_rows;
     };
     const auto refused = [&](auto run) {
@@ -476,9 +477,9 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
     };
     const kernels::ExpertGateUp gate_up{.gate = stack.device,
                                         .up = stack.device,
-                                        .input = with_halves(3),
-                                        .output = with_halves(6),
-                                        .halves = true,
+                                        .input = with_packed(3),
+                                        .output = with_packed(6),
+                                        .packed = true,
                                         .counters = zeros(kernels::expert_counter_bytes(6, 256)),
                                         .choice = made.choice};
     REQUIRE_FALSE(refuses_gate_up(gate_up));
@@ -486,10 +487,10 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
     wrong.up.matrices.layout.format = kernels::Format::q4_0;
     REQUIRE(refuses_gate_up(wrong));
     wrong = gate_up;
-    wrong.input.halves = {};
+    wrong.input.packed = {};
     REQUIRE(refuses_gate_up(wrong));
     wrong = gate_up;
-    wrong.output.halves.bytes -= 4;
+    wrong.output.packed.bytes -= 4;
     REQUIRE(refuses_gate_up(wrong));
     wrong = gate_up;
     wrong.counters.bytes -= 4;
@@ -502,12 +503,12 @@ TEST_CASE("expert_gate_up and expert_down refuse shapes that do not fit") {
         return refused([&](vk::Recorder& recorder) { expert_down({device.library(), recorder}, operation); });
     };
     const kernels::ExpertDown down{.weights = stack.device,
-                                   .input = with_halves(6),
+                                   .input = with_packed(6),
                                    .output = unset_rows(device, 3, 256),
                                    .choice = made.choice};
     REQUIRE_FALSE(refuses_down(down));
     kernels::ExpertDown bad = down;
-    bad.input.halves.bytes -= 4;
+    bad.input.packed.bytes -= 4;
     REQUIRE(refuses_down(bad));
     bad = down;
     bad.weights.matrices.layout.arrangement = kernels::Arrangement::rows;

@@ -26,7 +26,7 @@ struct FusedShape {
     bool adds = false; ///< and has a bias
     uint32_t first = 0;
     kernels::Precision precision = kernels::Precision::exact;
-    bool from_halves = false; ///< as without integer dot products
+    bool from_f16 = false; ///< as without integer dot products
 };
 
 /// One fused linear on the device, and the values that it should have.
@@ -35,8 +35,8 @@ public:
     FusedCase(const FusedShape& one, uint32_t seed)
         : case_(one), random_(seed),
           device_(kernels::LibraryOptions{.family = one.family,
-                                          .untrusted = one.from_halves ? codes_kernels(one.format)
-                                                                       : kernels::VariantSet{},
+                                          .untrusted = one.from_f16 ? codes_kernels(one.format)
+                                                                    : kernels::VariantSet{},
                                           .precision = one.precision}),
           all_(one.first + one.count), layout_(layout_of(device_, one.format, one.columns)) {}
 
@@ -54,7 +54,10 @@ public:
                       .input = input_.rows,
                       .norm = input_.norm,
                       .output = device_.upload_rows(before_, all_, rows),
-                      .halves = device_.upload(std::vector<std::byte>(all_ * kernels::halves_bytes(rows))),
+                      .packs = {.range = {},
+                                .columns = rows,
+                                .packed = device_.upload(
+                                    std::vector<std::byte>(all_ * kernels::packed_row_bytes(rows)))},
                       .counters = device_.upload(
                           std::vector<std::byte>(kernels::fused_counter_bytes(case_.count, rows))),
                       .first = case_.first,
@@ -107,17 +110,19 @@ public:
         }
     }
 
-    /// The halves are those of halve() for the output times the next norm's weights.
-    void check_halves() {
+    /// The packed form is that of pack() for the output times the next norm's weights.
+    void check_packed() {
         std::vector<float> scaled = output_;
         for (std::size_t i = 0; case_.next_norm && i < scaled.size(); ++i)
             scaled[i] *= norm_weight_[i % case_.rows];
-        kernels::Activations halved = device_.upload_rows(scaled, all_, case_.rows);
-        halved.halves = device_.upload(std::vector<std::byte>(all_ * kernels::halves_bytes(case_.rows)));
+        kernels::Activations repacked = device_.upload_rows(scaled, all_, case_.rows);
+        repacked.packed =
+            device_.upload(std::vector<std::byte>(all_ * kernels::packed_row_bytes(case_.rows)));
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            kernels::halve({library, recorder}, {.rows = halved, .first = case_.first, .count = case_.count});
+            kernels::pack({library, recorder},
+                          {.rows = repacked, .first = case_.first, .count = case_.count});
         });
-        REQUIRE(device_.download_bytes(operation_.halves) == device_.download_bytes(halved.halves));
+        REQUIRE(device_.download_bytes(operation_.packs.packed) == device_.download_bytes(repacked.packed));
     }
 
     void check_squares() {
@@ -149,7 +154,7 @@ public:
         });
         return device_.download_rows(operation_.output);
     }
-    std::vector<std::byte> halves() { return device_.download_bytes(operation_.halves); }
+    std::vector<std::byte> packed() { return device_.download_bytes(operation_.packs.packed); }
 
     bool refuses(const auto& change) {
         kernels::FusedLinear changed = operation_;
@@ -166,7 +171,7 @@ public:
         std::vector<float> x(std::size_t{all_} * case_.columns, 1);
         x[0] = bad;
         operation_.input = device_.upload_rows(x, all_, case_.columns);
-        add_halves(device_, layout_, operation_.input);
+        add_packed(device_, layout_, operation_.input);
     }
 
     static constexpr uint32_t probes_before = 9;
@@ -214,7 +219,7 @@ void check_fused(const FusedShape& one, uint32_t seed) {
                                << "] x " << one.count);
     fused.run();
     fused.check_output();
-    fused.check_halves();
+    fused.check_packed();
     if (one.next_norm) {
         fused.check_squares();
         for (const uint32_t probe : fused.nan_probes())
@@ -267,7 +272,7 @@ TEST_CASE("fused_linear gates a pair of matrices, in all formats and families") 
                          .columns = 256,
                          .count = 1 + shape % 4,
                          .gate = gate,
-                         .from_halves = true},
+                         .from_f16 = true},
                         seed);
             ++seed;
         }
@@ -293,10 +298,10 @@ TEST_CASE("a row of fused_linear has the same bits whatever the other rows are")
                 return;
             fused.run();
             const std::vector<float> together = fused.output();
-            const std::vector<std::byte> halves = fused.halves();
+            const std::vector<std::byte> packed = fused.packed();
             for (const uint32_t count : {1U, 2U, 4U}) {
                 REQUIRE(fused.run_part(7 - count, count) == together);
-                REQUIRE(fused.halves() == halves);
+                REQUIRE(fused.packed() == packed);
             }
         }
     }
@@ -323,7 +328,7 @@ TEST_CASE("fused_linear refuses what does not fit") {
     REQUIRE(
         fused.refuses([](FusedLinear& one) { one.weight.layout.arrangement = kernels::Arrangement::rows; }));
     REQUIRE(fused.refuses([](FusedLinear& one) { one.weight.weights.bytes -= 16; }));
-    REQUIRE(fused.refuses([](FusedLinear& one) { one.halves.bytes -= 4; }));
+    REQUIRE(fused.refuses([](FusedLinear& one) { one.packs.packed.bytes -= 4; }));
     REQUIRE(fused.refuses([](FusedLinear& one) { one.counters.bytes -= 4; }));
     REQUIRE(fused.refuses([](FusedLinear& one) { one.norm->squares.bytes -= 4; }));
     REQUIRE(fused.refuses([](FusedLinear& one) { one.next_norm->squares.bytes -= 4; }));

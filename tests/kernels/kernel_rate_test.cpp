@@ -71,7 +71,7 @@ TEST_CASE("each kind of kernel problem runs on the device") {
 
 TEST_CASE("kernel problems of experts in tiles run on the device") {
     kernels::Library library(gpu().device, {.family = kernels::PlanFamily::nvidia});
-    if (!kernels::reads_halves(library.target(), kernels::tile_columns))
+    if (!kernels::reads_packed(library.target(), kernels::tile_columns))
         return;
     const auto problems = kernels::kernel_problems(library.target());
     for (const char* name :

@@ -36,7 +36,7 @@ std::string describe(kernels::PlanFamily family, const LatentShape& shape) {
            std::to_string(shape.unrotated) + " + " + std::to_string(shape.rotated) + ", latent " +
            std::to_string(shape.latent_dim) + ", cache format " +
            std::to_string(static_cast<uint32_t>(shape.format)) +
-           (shape.pairs == RotaryPairs::halves ? ", halves" : "");
+           (shape.pairs == RotaryPairs::halves ? ", packed" : "");
 }
 
 /// A sequence whose rows latent_store stores in chunks and whose attention runs afterwards, and the same

@@ -1,5 +1,5 @@
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/operations/linear.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/tiles_case.hpp"
 #include "tests/kernels/weight_source.hpp"
@@ -53,7 +53,7 @@ void check(const Case& one, uint32_t seed) {
     const std::vector<float> before = random_floats(random, std::size_t{all} * one.rows);
     const std::vector<float> bias = random_floats(random, one.rows);
     kernels::Activations input = device.upload_rows(x, all, one.columns);
-    add_halves(device, layout, input);
+    add_packed(device, layout, input);
     const auto output = device.upload_rows(before, all, one.rows);
     kernels::Linear operation{.weight = weight,
                               .input = input,
@@ -201,7 +201,7 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
                 const kernels::Matrix weight = upload_weight(device, source, layout);
                 const std::vector<float> x = random_floats(random, std::size_t{19} * width);
                 kernels::Activations input = device.upload_rows(x, 19, width);
-                add_halves(device, layout, input);
+                add_packed(device, layout, input);
                 std::vector<std::vector<float>> results;
                 for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and in a batch
                     const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);
@@ -235,15 +235,15 @@ struct StackCase {
     bool pending = false;
     uint32_t first = 0;
     kernels::Precision precision = kernels::Precision::exact;
-    bool from_halves = false; ///< as without integer dot products
+    bool from_f16 = false; ///< as without integer dot products
 };
 
 void check(const StackCase& one, uint32_t seed) {
     std::mt19937 random(seed);
-    DeviceCase device(kernels::LibraryOptions{.family = one.family,
-                                              .untrusted = one.from_halves ? codes_kernels(one.format)
-                                                                           : kernels::VariantSet{},
-                                              .precision = one.precision});
+    DeviceCase device(
+        kernels::LibraryOptions{.family = one.family,
+                                .untrusted = one.from_f16 ? codes_kernels(one.format) : kernels::VariantSet{},
+                                .precision = one.precision});
     const kernels::Layout layout = layout_of(device, one.format, one.columns);
     if (layout.arrangement != kernels::Arrangement::tiles)
         return;
@@ -305,7 +305,7 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
                    .columns = 768,
                    .count = 1 + shape % 4,
                    .pending = shape % 2 == 0,
-                   .from_halves = true},
+                   .from_f16 = true},
                   seed);
             ++seed;
         }
@@ -318,7 +318,7 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
 }
 
 TEST_CASE(
-    "halve writes codes that represent the rows to half a scale, and with fine codes to a 256th of one") {
+    "pack writes codes that represent the rows to half a scale, and with fine codes to a 256th of one") {
     DeviceCase device(kernels::PlanFamily::amd);
     if (kernels::written_blocks(device.library().target()) != 2)
         return; // no integer dot products here
@@ -328,7 +328,7 @@ TEST_CASE(
     x[0] = 1e20F;
     std::fill(x.begin() + 512, x.begin() + 768, 0.0F);
     kernels::Activations rows = device.upload_rows(x, 2, columns);
-    add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles}, rows);
+    add_packed(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles}, rows);
     const std::vector<float> values = coded_rows(device, rows, 1);
     const std::vector<float> fine = coded_rows(device, rows, 2);
     REQUIRE(values.size() == x.size());
@@ -371,7 +371,8 @@ TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffe
     REQUIRE(refused(short_bias));
 }
 
-TEST_CASE("linear over tiles refuses an input without halves, and halve odd widths and short halves") {
+TEST_CASE(
+    "linear over tiles refuses an input without its packed form, and pack odd widths and short ranges") {
     DeviceCase device(kernels::PlanFamily::nvidia);
     std::mt19937 random(1);
     const kernels::Layout layout = layout_of(device, kernels::Format::q4_0, 512);
@@ -392,17 +393,17 @@ TEST_CASE("linear over tiles refuses an input without halves, and halve odd widt
         kernels::linear({device.library(), recorder},
                         {.weight = weight, .input = input, .output = output, .count = 2});
     };
-    const auto make_halves = [&](vk::Recorder& recorder) {
-        kernels::halve({device.library(), recorder}, {.rows = input, .count = 2});
+    const auto make_packed = [&](vk::Recorder& recorder) {
+        kernels::pack({device.library(), recorder}, {.rows = input, .count = 2});
     };
     REQUIRE(refused(multiply));
-    REQUIRE(refused(make_halves));
-    input.halves = device.upload(std::vector<std::byte>(kernels::halves_bytes(512)));
+    REQUIRE(refused(make_packed));
+    input.packed = device.upload(std::vector<std::byte>(kernels::packed_row_bytes(512)));
     REQUIRE(refused(multiply)); // of one row
-    REQUIRE(refused(make_halves));
-    input.halves = device.upload(std::vector<std::byte>(2 * kernels::halves_bytes(512)));
+    REQUIRE(refused(make_packed));
+    input.packed = device.upload(std::vector<std::byte>(2 * kernels::packed_row_bytes(512)));
     REQUIRE_FALSE(refused(multiply));
-    REQUIRE_FALSE(refused(make_halves));
+    REQUIRE_FALSE(refused(make_packed));
     const std::vector<kernels::StackedMatrix> four(4, {.weight = weight, .output = output});
     const auto stack = [&](std::size_t matrices, std::optional<kernels::PendingNorm> norm) {
         return [&, matrices, norm](vk::Recorder& recorder) {
@@ -416,5 +417,5 @@ TEST_CASE("linear over tiles refuses an input without halves, and halve odd widt
     REQUIRE(refused(stack(0, std::nullopt)));
     REQUIRE(refused(stack(1, kernels::PendingNorm{.squares = device.upload(std::vector<float>(3))})));
     input.columns = 480;
-    REQUIRE(refused(make_halves));
+    REQUIRE(refused(make_packed));
 }

@@ -177,7 +177,7 @@ TEST_CASE("tiles of sums suit rows and columns, matrices, registers and shared m
     CHECK(has_tile(gpu, 1024, 512, 64, 64));
     CHECK(has_tile(gpu, 128256, 17, 64, 32));
     CHECK(plan_of(gpu, 14336, 512).workgroup == 128);
-    CHECK(prompts_read_halves(gpu));
+    CHECK(prompts_read_packed(gpu));
 
     PlanTarget other = gpu;
     other.profile.shared_bytes = 32768;
@@ -191,7 +191,7 @@ TEST_CASE("tiles of sums suit rows and columns, matrices, registers and shared m
     other = gpu;
     other.profile.matrix_shape = {};
     CHECK(plan_of(other, 14336, 512).kernel == LinearKernel::prompt);
-    CHECK_FALSE(prompts_read_halves(other));
+    CHECK_FALSE(prompts_read_packed(other));
     CHECK(linear_plan(gpu, tiles, 14336, 4096, RowPath::prefill, 512, OperandPrecision::f32).value().kernel ==
           LinearKernel::prompt);
 }
@@ -355,8 +355,8 @@ TEST_CASE("a matrix is tiled if all of its kernels run and are trusted and its w
     CHECK(matrix_arrangement(gpu, Format::f32, 512) == Arrangement::rows);
     CHECK(matrix_arrangement(gpu, Format::q8_0, 576) == Arrangement::rows);
     CHECK(exact_arrangement(gpu, Format::q6_k) == Arrangement::rows);
-    CHECK(reads_halves(gpu, 512));
-    CHECK_FALSE(reads_halves(target(PlanFamily::amd, 64), 512)); // nothing would read them
+    CHECK(reads_packed(gpu, 512));
+    CHECK_FALSE(reads_packed(target(PlanFamily::amd, 64), 512)); // nothing would read them
     CHECK(stack_arrangement(gpu, Format::mxfp4, 512) == Arrangement::tiles);
     CHECK(stack_arrangement(gpu, Format::mxfp4, 2880) == Arrangement::rows);
     CHECK(stack_arrangement(gpu, Format::f32, 512) == Arrangement::rows);
@@ -378,7 +378,7 @@ TEST_CASE("a matrix is tiled if all of its kernels run and are trusted and its w
     }
     for (const auto wrong :
          {shaders::linear_tiles(q6_k), shaders::linear_prompt(q6_k, shaders::Arrangement::tiles),
-          shaders::embed(q6_k, shaders::Arrangement::tiles), shaders::halve()}) {
+          shaders::embed(q6_k, shaders::Arrangement::tiles), shaders::pack()}) {
         PlanTarget faulty = gpu;
         faulty.untrusted.add(wrong);
         CHECK(matrix_arrangement(faulty, Format::q6_k, 512) == Arrangement::rows);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/operations/linear.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"
@@ -20,14 +20,14 @@ inline kernels::Layout layout_of(DeviceCase& device, kernels::Format format, uin
     return {format, kernels::matrix_arrangement(device.library().target(), format, columns)};
 }
 
-/// Adds halves to rows on the device if a matrix in this layout reads them.
-inline void add_halves(DeviceCase& device, kernels::Layout layout, kernels::Activations& rows) {
+/// Adds the packed form to rows on the device if a matrix in this layout reads them.
+inline void add_packed(DeviceCase& device, kernels::Layout layout, kernels::Activations& rows) {
     if (layout.arrangement != kernels::Arrangement::tiles)
         return;
     const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
-    rows.halves = device.upload(std::vector<std::byte>(count * kernels::halves_bytes(rows.columns)));
+    rows.packed = device.upload(std::vector<std::byte>(count * kernels::packed_row_bytes(rows.columns)));
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        kernels::halve({library, recorder}, {.rows = rows, .count = count});
+        kernels::pack({library, recorder}, {.rows = rows, .count = count});
     });
 }
 
@@ -54,12 +54,12 @@ inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std:
 }
 
 /// The numbers that codes of rows on the device represent, of 1 byte or with fine codes of 2,
-/// [rows][columns]: see shaders/include/halves.glsl.
+/// [rows][columns]: see shaders/include/packed.glsl.
 inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activations& rows,
                                      uint32_t code_bytes) {
     constexpr std::size_t quarter_bytes = 368;
     constexpr std::array places{0, 2, 4, 6, 1, 3, 5, 7};
-    const std::vector<std::byte> blocks = device.download_bytes(rows.halves);
+    const std::vector<std::byte> blocks = device.download_bytes(rows.packed);
     std::vector<float> values;
     for (std::size_t at = 0; at < blocks.size(); at += quarter_bytes) {
         float scale = 0;
@@ -74,7 +74,7 @@ inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activati
     return values;
 }
 
-/// Bytes of the codes that decode rows of a matrix in tiles read; 0: they read halves.
+/// Bytes of the codes that decode rows of a matrix in tiles read; 0: they read f16.
 inline uint32_t code_bytes(DeviceCase& device, kernels::Layout layout, uint32_t rows, uint32_t columns) {
     return kernels::linear_plan(device.library().target(), layout, rows, columns, kernels::RowPath::decode, 1)
         .value()
@@ -124,7 +124,7 @@ inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_
         factors.push_back(pending ? 1 / std::sqrt(sum / columns + epsilon) : 1);
     }
     input.rows = device.upload_rows(scaled, count, columns);
-    add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles},
+    add_packed(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles},
                input.rows);
     const std::vector<float> read = code_bytes > 0 ? coded_rows(device, input.rows, code_bytes) : scaled;
     for (uint32_t r = 0; r < count; ++r) {

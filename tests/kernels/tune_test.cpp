@@ -106,7 +106,7 @@ std::vector<float> rows_with(PlanFamily family, const TunedShape& shape, const W
     for (uint32_t i = 0; i < count; ++i)
         all.insert(all.end(), x.begin(), x.end());
     kernels::Activations input = device.upload_rows(all, count, shape.columns);
-    add_halves(device, shape.layout, input);
+    add_packed(device, shape.layout, input);
     const auto output =
         device.upload_rows(std::vector<float>(std::size_t{count} * shape.rows), count, shape.rows);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {

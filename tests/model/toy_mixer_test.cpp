@@ -54,10 +54,9 @@ std::vector<const LinearWeights*> readers(const ToyBlock& block) {
 void record(const Recording& recording, const ToyBlock& block, const LayerState&) {
     const Arena::Scope scope(recording.arena);
     const kernels::Activations inner = recording.matrix_input(block.input.weight.rows);
-    record_norm(recording, block.norm, reads_halves(block.input));
+    record_norm(recording, block.norm, reads_packed(block.input));
     const std::array<Projection, 1> projections{{{block.input, inner}}};
     record_projections(recording, block.norm, projections);
-    record_halves(recording, inner, reads_halves(block.output.weights));
     record_output(recording, block.output, inner);
 }
 

@@ -174,7 +174,8 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
     model::Arena arena = workspace_.arena();
-    const model::Recording recording{.launcher = {*library_, recorder},
+    kernels::PackedForms packed_forms;
+    const model::Recording recording{.launcher = {*library_, recorder, &packed_forms},
                                      .arena = arena,
                                      .activations = workspace_.activations(),
                                      .states = states_,

@@ -116,12 +116,12 @@ bool fits(const Launcher& launcher, const Attention& operation, const SplitPlan&
            require(launcher, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
                    "attention", "sinks are fewer than query heads") &&
            require(launcher,
-                   !operation.halves ||
+                   !operation.packed ||
                        (splits.plan.kernel == AttentionKernel::decode &&
                         splits.plan.heads * cache.head_dim % tile_columns == 0 &&
-                        operation.output.halves.bytes >=
-                            (uint64_t{operation.rows.first} + rows) * halves_bytes(operation.output.columns)),
-                   "attention", "the kernel cannot write halves, or they are shorter than the rows");
+                        operation.output.packed.bytes >= (uint64_t{operation.rows.first} + rows) *
+                                                             packed_row_bytes(operation.output.columns)),
+                   "attention", "the kernel cannot write the packed form, or it is shorter than the rows");
 }
 
 /// The conditions under which a plan can be made.
@@ -161,7 +161,7 @@ shaders::AttentionArguments arguments_of(const Attention& operation, const Split
 
 shaders::AttentionDecodeArguments decode_arguments_of(const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
-    const vk::Range written = operation.halves ? operation.output.halves_rows(rows.first, rows.count)
+    const vk::Range written = operation.packed ? operation.output.packed_rows(rows.first, rows.count)
                                                : operation.output.rows(rows.first, rows.count);
     return {
         .rows = rows.infos.address,
@@ -236,7 +236,7 @@ void launch_splits(const Launcher& launcher, const Attention& operation, const S
                    operation.cache.stored_values(), operation.tables.range,
                    operation.sinks.value_or(vk::Range{})},
          .writes = {operation.output.rows(rows.first, rows.count),
-                    operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
+                    operation.packed ? operation.output.packed_rows(rows.first, rows.count) : vk::Range{},
                     is_split ? operation.partials : vk::Range{}, merges ? operation.counters : vk::Range{}},
          .tuned = tuned_shape(operation, tuned)},
         arguments);
@@ -254,8 +254,10 @@ void record_general(const Launcher& launcher, const Attention& operation, const 
 void record_decode(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
     launch_splits(launcher, operation, splits, shaders::attention_decode(),
                   {splits.plan.workgroup, operation.cache.head_dim, splits.plan.heads,
-                   operation.sinks ? 1U : 0U, operation.halves ? written_blocks(launcher.target()) : 0U},
+                   operation.sinks ? 1U : 0U, operation.packed ? written_blocks(launcher.target()) : 0U},
                   TunedKernel::attention_decode, decode_arguments_of(operation, splits));
+    if (operation.packed)
+        launcher.note_packed(operation.output, operation.rows.first, operation.rows.count);
 }
 
 void record_prompt(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {
@@ -296,7 +298,7 @@ uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape&
     return counter_bytes(split_plan(target, shape, RowPath::decode, attend_max), shape, rows);
 }
 
-bool attention_writes_halves(const PlanTarget& target, const AttentionShape& shape) {
+bool attention_writes_packed(const PlanTarget& target, const AttentionShape& shape) {
     const AttentionPlan plan = attention_plan(target, shape, RowPath::decode);
     return plan.kernel == AttentionKernel::decode && plan.heads * shape.head_dim % tile_columns == 0;
 }

@@ -60,7 +60,7 @@ struct Attention {
     /// f32 [q_heads]: one more score per head, neither scaled nor capped, whose value is zero
     /// (arXiv 2309.17453)
     std::optional<vk::Range> sinks = std::nullopt;
-    bool halves = false; ///< also writes the halves of `output`, if attention_writes_halves()
+    bool packed = false; ///< also writes the packed form of `output`, if attention_writes_packed()
 
     [[nodiscard]] AttentionShape shape() const {
         return {.q_heads = q_heads,
@@ -84,8 +84,8 @@ uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape&
 /// Counters of `rows` decode rows; 0 if the kernel needs none.
 uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
                                  const AttendMax& attend_max);
-/// Whether the decode path can write its output's halves itself.
-bool attention_writes_halves(const PlanTarget& target, const AttentionShape& shape);
+/// Whether the decode path can write its output's packed form itself.
+bool attention_writes_packed(const PlanTarget& target, const AttentionShape& shape);
 /// Whether attention_merge must follow.
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(const Launcher& launcher, const Attention& operation);

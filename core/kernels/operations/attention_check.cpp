@@ -2,8 +2,8 @@
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/cache.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -189,8 +189,8 @@ void expect_output(KernelRun& run, const Setup& setup) {
         }
     }
     run.expect_rows(setup.operation.output, 0, expected);
-    if (setup.operation.halves)
-        expect_blocks(run, setup.operation.output.halves, expected);
+    if (setup.operation.packed)
+        expect_blocks(run, setup.operation.output.packed, expected);
 }
 
 /// Rows whose keys lie in one KV split.
@@ -219,10 +219,10 @@ void make_decode_problem(KernelRun& run, const AttentionShape& heads, std::vecto
     operation.partials = run.put(std::vector<uint32_t>(bytes / sizeof(uint32_t), 0xFFFFFFFFU));
     operation.counters = run.put(zeros);
     const uint32_t columns = operation.output.columns;
-    operation.halves = reads_halves(target, columns) && attention_writes_halves(target, heads);
-    if (operation.halves) {
-        operation.output.halves =
-            run.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
+    operation.packed = reads_packed(target, columns) && attention_writes_packed(target, heads);
+    if (operation.packed) {
+        operation.output.packed =
+            run.put(std::vector<uint32_t>(rows * packed_row_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
     }
     attention({run.library(), run.recorder()}, operation);
     expect_output(run, setup);

@@ -1,6 +1,7 @@
 #include "core/kernels/operations/experts.hpp"
 
 #include "core/base/bytes.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/stack_product.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
@@ -57,13 +58,6 @@ bool fits(const Launcher& launcher, std::string_view operation, const MatrixStac
                    one.weights.bytes >= count * packed.weights && one.scales.bytes >= count * packed.scales,
                    operation, "weights are shorter than their shape") &&
            require(launcher, packed.weights <= UINT32_MAX, operation, "one expert's weights are too large");
-}
-
-/// Whether an input's halves cover its rows.
-bool halves_fit(const Launcher& launcher, std::string_view operation, const Activations& input,
-                uint32_t rows) {
-    return require(launcher, input.halves.bytes >= rows * halves_bytes(input.columns), operation,
-                   "the input's halves are missing or shorter than its rows");
 }
 
 bool fits(const Launcher& launcher, std::string_view operation, const RoutingRule& rule,
@@ -132,7 +126,7 @@ bool fits(const Launcher& launcher, const ExpertLinear& operation) {
                    operation.input.range.bytes >= uint64_t{input_rows} * operation.input.stride * 4 &&
                        operation.output.range.bytes >= uint64_t{pairs} * operation.output.stride * 4,
                    name, "input or output is short") &&
-           (!is_tiled || halves_fit(launcher, name, operation.input, input_rows)) &&
+           (!is_tiled || make_packed(launcher, name, {.rows = operation.input, .count = input_rows})) &&
            require(launcher, is_tiled || operation.groups, name, "pairs are not grouped") &&
            groups_fit(launcher, name, operation.groups, pairs);
 }
@@ -152,7 +146,7 @@ bool fits(const Launcher& launcher, const ExpertGateUp& operation) {
                    name, "gate and up are not in tiles of one layout and shape") &&
            require(launcher, gate.columns == operation.input.columns && gate.rows == output.columns, name,
                    "weights differ in width from input or output") &&
-           halves_fit(launcher, name, operation.input, operation.choice.rows) &&
+           make_packed(launcher, name, {.rows = operation.input, .count = operation.choice.rows}) &&
            require(launcher, output.range.bytes >= uint64_t{pairs} * output.stride * 4, name,
                    "output is short") &&
            require(launcher,
@@ -160,10 +154,10 @@ bool fits(const Launcher& launcher, const ExpertGateUp& operation) {
                                          operation.biases->up.bytes >= bias_bytes),
                    name, "biases are shorter than their shape") &&
            require(launcher,
-                   !operation.halves || (gate.rows % tile_columns == 0 &&
-                                         output.halves.bytes >= pairs * halves_bytes(gate.rows) &&
+                   !operation.packed || (gate.rows % tile_columns == 0 &&
+                                         output.packed.bytes >= pairs * packed_row_bytes(gate.rows) &&
                                          operation.counters.bytes >= expert_counter_bytes(pairs, gate.rows)),
-                   name, "room for halves or counters is short") &&
+                   name, "room for packed rows or counters is short") &&
            groups_fit(launcher, name, operation.groups, pairs);
 }
 
@@ -179,7 +173,7 @@ bool fits(const Launcher& launcher, const ExpertDown& operation) {
                    name, "weights differ in width from input or output") &&
            require(launcher, choice.experts_per_token * column_tiles * column_tiles < exact_quotients, name,
                    "weights are too wide") &&
-           halves_fit(launcher, name, operation.input, choice.pairs()) &&
+           make_packed(launcher, name, {.rows = operation.input, .count = choice.pairs()}) &&
            require(launcher,
                    operation.output.range.bytes >= uint64_t{choice.rows} * operation.output.stride * 4, name,
                    "output is short") &&
@@ -195,7 +189,7 @@ uint32_t tiles_of(const std::optional<ExpertGroups>& groups, const ExpertRouting
     return groups ? std::min(pairs, pairs / groups->tile_pairs + choice.count) : pairs;
 }
 
-/// Arguments of expert_tiles.comp for one matrix, without biases and halves.
+/// Arguments of expert_tiles.comp for one matrix, without biases and the packed form.
 shaders::ExpertTilesArguments tiles_arguments(const Matrix& one, const ExpertRouting& choice,
                                               const std::optional<ExpertGroups>& groups, vk::Range input,
                                               uint32_t pairs_each, const Activations& output) {
@@ -226,7 +220,7 @@ void launch_tiles(const Launcher& launcher, const ExpertLinear& operation) {
     const ExpertRouting& choice = operation.choice;
     const Matrix& one = operation.weights.matrices;
     const bool by_row = operation.reads == ExpertInput::row;
-    const vk::Range input = operation.input.halves_rows(0, by_row ? choice.rows : choice.pairs());
+    const vk::Range input = operation.input.packed_rows(0, by_row ? choice.rows : choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.pairs());
     const ExpertTilesPlan plan = expert_tiles_plan(launcher.target(), one.layout.format);
     const uint32_t workgroup = expert_tiles_workgroup(launcher.target(), one.columns / tile_columns);
@@ -405,15 +399,15 @@ void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation) {
     if (choice.rows == 0 || !fits(launcher, operation))
         return;
     const uint32_t pairs = choice.pairs();
-    const vk::Range input = operation.input.halves_rows(0, choice.rows);
+    const vk::Range input = operation.input.packed_rows(0, choice.rows);
     const vk::Range output = operation.output.rows(0, pairs);
-    const vk::Range halves = operation.halves ? operation.output.halves_rows(0, pairs) : vk::Range{};
+    const vk::Range packed = operation.packed ? operation.output.packed_rows(0, pairs) : vk::Range{};
     const GateBiases biases = operation.biases.value_or(GateBiases{});
     shaders::ExpertTilesArguments arguments =
         tiles_arguments(gate, choice, operation.groups, input, choice.experts_per_token, operation.output);
     arguments.up = up.weights.address;
-    if (operation.halves) {
-        arguments.words = arguments.floats = halves.address;
+    if (operation.packed) {
+        arguments.words = arguments.floats = packed.address;
         arguments.counters = operation.counters.address;
     }
     if (operation.biases) {
@@ -428,12 +422,14 @@ void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation) {
             .specialization = {workgroup, tiles_groups_each, columns, tile_parts, plan.code_bytes,
                                operation.groups ? 1U : 0U, 1, static_cast<uint32_t>(operation.kind),
                                operation.biases ? 1U : 0U,
-                               operation.halves ? written_blocks(launcher.target()) : 0U},
+                               operation.packed ? written_blocks(launcher.target()) : 0U},
             .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
             .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
                       operation.groups ? operation.groups->range : choice.experts},
-            .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
+            .writes = {output, packed, operation.packed ? operation.counters : vk::Range{}}},
            arguments);
+    if (operation.packed)
+        launcher.note_packed(operation.output, 0, pairs);
 }
 
 void expert_down(const Launcher& launcher, const ExpertDown& operation) {
@@ -441,7 +437,7 @@ void expert_down(const Launcher& launcher, const ExpertDown& operation) {
     const Matrix& one = operation.weights.matrices;
     if (choice.rows == 0 || !fits(launcher, operation))
         return;
-    const vk::Range input = operation.input.halves_rows(0, choice.pairs());
+    const vk::Range input = operation.input.packed_rows(0, choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.rows);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     const uint32_t column_tiles = one.columns / tile_columns;

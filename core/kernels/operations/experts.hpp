@@ -114,7 +114,8 @@ enum class ExpertInput : uint8_t {
     pair, ///< its own
 };
 
-/// y[pair] = W_expert(pair) x[row or pair]. Matrices in tiles read the input's halves, others its elements.
+/// y[pair] = W_expert(pair) x[row or pair]. Matrices in tiles read the input's packed form, others its
+/// elements.
 struct ExpertLinear {
     MatrixStack weights;
     Activations input;
@@ -131,12 +132,12 @@ void expert_linear(const Launcher& launcher, const ExpertLinear& operation);
 struct ExpertGateUp {
     MatrixStack gate;
     MatrixStack up;
-    Activations input;  ///< its halves are read
+    Activations input;  ///< its packed form is read
     Activations output; ///< [pairs, rows of a matrix]
     Gate kind = Gate::silu;
     std::optional<GateBiases> biases = std::nullopt; ///< `experts` are those of `choice`
-    bool halves = false;                             ///< also writes the halves of `output`
-    vk::Range counters = {};                         ///< expert_counter_bytes(), zeros; read with `halves`
+    bool packed = false;                             ///< also writes the packed form of `output`
+    vk::Range counters = {};                         ///< expert_counter_bytes(), zeros; read with `packed`
     ExpertRouting choice;
     std::optional<ExpertGroups> groups = std::nullopt; ///< without, each pair reads its expert's matrices
 };
@@ -148,7 +149,7 @@ uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
 /// pair's expert), for matrices in tiles and few rows: each row reads its experts' matrices.
 struct ExpertDown {
     MatrixStack weights;
-    Activations input; ///< [pairs, columns of a matrix]; its halves are read
+    Activations input; ///< [pairs, columns of a matrix]; its packed form is read
     Activations output;
     ExpertRouting choice;
     Store store = Store::add;

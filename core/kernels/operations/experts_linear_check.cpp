@@ -2,9 +2,9 @@
 #include "core/kernels/operations/heads_product.hpp"
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/self_check/activation.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/packed.hpp"
 #include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
@@ -65,12 +65,12 @@ Mixture mixture_of(KernelRun& run, Noise& noise, uint32_t rows) {
     return mixture;
 }
 
-/// Rows on the device, with halves if a layout reads them.
+/// Rows on the device, packed if a layout reads them.
 Activations put_input(KernelRun& run, const std::vector<float>& x, uint32_t rows, uint32_t columns,
                       Layout layout) {
     Activations input = run.put_rows(x, rows, columns);
     if (layout.arrangement == Arrangement::tiles)
-        input.halves = run.put(halves_of(x));
+        input.packed = run.put(packed_of(x));
     return input;
 }
 
@@ -132,7 +132,7 @@ struct GateUpShape {
     uint32_t rows; ///< of the batch
     uint32_t height;
     Gate kind;
-    bool halves;
+    bool packed;
     bool biases;
 };
 
@@ -154,12 +154,12 @@ void make_gate_up_problem(KernelRun& run, const KernelUse& use, const GateUpShap
                            .input = put_input(run, x, shape.rows, columns, *use.layout),
                            .output = output,
                            .kind = shape.kind,
-                           .halves = shape.halves,
+                           .packed = shape.packed,
                            .choice = mixture.choice};
     const std::vector<uint32_t> zeros(expert_counter_bytes(pairs, shape.height) / 4);
-    if (shape.halves) {
-        operation.output.halves =
-            run.put(std::vector<uint32_t>(pairs * halves_bytes(shape.height) / 4, 0xCDCDCDCD));
+    if (shape.packed) {
+        operation.output.packed =
+            run.put(std::vector<uint32_t>(pairs * packed_row_bytes(shape.height) / 4, 0xCDCDCDCD));
         operation.counters = run.put(zeros);
     }
     if (shape.biases) {
@@ -184,9 +184,9 @@ void make_gate_up_problem(KernelRun& run, const KernelUse& use, const GateUpShap
         }
     }
     run.expect_rows(output, 0, expected);
-    if (!shape.halves)
+    if (!shape.packed)
         return;
-    expect_blocks(run, operation.output.halves, expected);
+    expect_blocks(run, operation.output.packed, expected);
     run.expect_words(operation.counters, zeros);
 }
 
@@ -238,9 +238,9 @@ void make_expert_linear_problem(KernelRun& run, const KernelUse& use) {
 /// The kernel has expert_linear() of matrices in tiles as well.
 void make_expert_gate_up_problem(KernelRun& run, const KernelUse& use) {
     make_gate_up_problem(
-        run, use, {.rows = 1, .height = tile_columns, .kind = Gate::silu, .halves = true, .biases = false});
+        run, use, {.rows = 1, .height = tile_columns, .kind = Gate::silu, .packed = true, .biases = false});
     make_gate_up_problem(
-        run, use, {.rows = 9, .height = 45, .kind = Gate::clamped_silu, .halves = false, .biases = true});
+        run, use, {.rows = 9, .height = 45, .kind = Gate::clamped_silu, .packed = false, .biases = true});
     make_expert_linear_problem(run, use);
 }
 

@@ -1,5 +1,6 @@
 #include "core/kernels/operations/fused_linear.hpp"
 
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
@@ -36,9 +37,9 @@ bool fits(const Launcher& launcher, const FusedLinear& operation) {
            require(launcher, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4,
                    fused_name, "bias is short") &&
            require(launcher,
-                   operation.input.halves.bytes >= end * halves_bytes(weight.columns) &&
-                       operation.halves.bytes >= end * halves_bytes(weight.rows),
-                   fused_name, "halves are missing or shorter than the rows") &&
+                   operation.packs.columns == weight.rows &&
+                       operation.packs.packed.bytes >= end * packed_row_bytes(weight.rows),
+                   fused_name, "the packed form to write is missing or shorter than the rows") &&
            require(launcher,
                    (!operation.norm || norm_fits(operation.norm->squares, weight.columns)) &&
                        (!next || (norm_fits(next->squares, weight.rows) &&
@@ -47,7 +48,10 @@ bool fits(const Launcher& launcher, const FusedLinear& operation) {
            require(launcher, !next || next->nan_probe.nan_probes.bytes >= end * 4, fused_name,
                    "room for NaN probes is short") &&
            require(launcher, operation.counters.bytes >= fused_counter_bytes(operation.count, weight.rows),
-                   fused_name, "counters are short");
+                   fused_name, "counters are short") &&
+           make_packed(launcher, fused_name,
+                       {.rows = operation.input, .first = operation.first, .count = operation.count},
+                       operation.norm.has_value());
 }
 
 /// The ranges of a dispatch; those that it does not use are empty.
@@ -58,7 +62,7 @@ struct Ranges {
     vk::Range output;
     vk::Range bias;
     vk::Range counters;
-    vk::Range halves;
+    vk::Range packed;
     vk::Range next_weight;
     vk::Range next_squares;
     vk::Range nan_probes;
@@ -68,15 +72,14 @@ Ranges ranges_of(const FusedLinear& operation) {
     const Matrix& weight = operation.weight;
     const uint32_t first = operation.first;
     const uint32_t count = operation.count;
-    const uint64_t row_bytes = halves_bytes(weight.rows);
     Ranges ranges{.up = operation.gated ? operation.gated->up.weights : vk::Range{},
-                  .input = operation.input.halves_rows(first, count),
+                  .input = operation.input.packed_rows(first, count),
                   .squares =
                       operation.norm ? operation.norm->rows(first, count, weight.columns) : vk::Range{},
                   .output = operation.output.rows(first, count),
                   .bias = operation.bias.value_or(vk::Range{}),
                   .counters = operation.counters.part(0, fused_counter_bytes(count, weight.rows)),
-                  .halves = operation.halves.part(first * row_bytes, count * row_bytes),
+                  .packed = operation.packs.packed_rows(first, count),
                   .next_weight = {},
                   .next_squares = {},
                   .nan_probes = {}};
@@ -101,8 +104,8 @@ shaders::FusedLinearArguments arguments_of(const FusedLinear& operation, const R
             .bias = address(ranges.bias),
             .counters = ranges.counters.address,
             .norm = address(ranges.next_weight),
-            .words = ranges.halves.address,
-            .floats = ranges.halves.address,
+            .words = ranges.packed.address,
+            .floats = ranges.packed.address,
             .out_squares = address(ranges.next_squares),
             .nan_probes = address(ranges.nan_probes),
             .rows = operation.weight.rows,
@@ -152,13 +155,14 @@ void fused_linear(const Launcher& launcher, const FusedLinear& operation) {
          .groups = folded_groups(weight.rows / plan.output_rows,
                                  divide_up(operation.count, plan.tiles.columns_each)),
          .reads = {weight.weights, ranges.up, ranges.input, ranges.squares, ranges.bias, ranges.next_weight},
-         .writes = {ranges.output, ranges.halves, ranges.next_squares, ranges.nan_probes, ranges.counters},
+         .writes = {ranges.output, ranges.packed, ranges.next_squares, ranges.nan_probes, ranges.counters},
          .subgroup = plan.tiles.subgroup,
          .tuned = TunedShape{.kernel = is_gated ? TunedKernel::gated_linear : TunedKernel::fused_linear,
                              .layout = weight.layout,
                              .rows = weight.rows,
                              .columns = weight.columns}},
         arguments_of(operation, ranges));
+    launcher.note_packed(operation.packs, operation.first, operation.count);
 }
 
 } // namespace etna::kernels

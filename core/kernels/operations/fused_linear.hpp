@@ -25,16 +25,16 @@ struct GatedBy {
     Gate kind = Gate::silu;
 };
 
-/// Linear for decode rows of a matrix in tiles, and the halves of its result for the next matrix: y (=|+=) W
-/// x, or y = act(W x) * Up x. The halves represent y, or y times the weights of the next norm, which
-/// stays pending. Needs can_fuse().
+/// Linear for decode rows of a matrix in tiles, and the packed form of its result for the next matrix: y
+/// (=|+=) W x, or y = act(W x) * Up x. The packed form represents y, or y times the weights of the next norm,
+/// which stays pending. Needs can_fuse().
 struct FusedLinear {
     Matrix weight; ///< rows are a multiple of tile_columns
     std::optional<GatedBy> gated = std::nullopt;
     Activations input;
     std::optional<PendingNorm> norm = std::nullopt; ///< of the input
     Activations output;                             ///< y; columns == weight.rows
-    vk::Range halves = {};                          ///< [rows] halves_bytes(weight.rows), written
+    Activations packs = {}; ///< their packed form is written: y's, or with `next_norm` the next input's
     std::optional<NextNorm> next_norm = std::nullopt;
     vk::Range counters = {}; ///< zeros of fused_counter_bytes(), which are zero again afterwards
     uint32_t first = 0;

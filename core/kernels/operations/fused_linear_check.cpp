@@ -2,8 +2,8 @@
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/activation.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
+#include "core/kernels/self_check/packed.hpp"
 #include "core/kernels/self_check/tiles.hpp"
 
 #include <cmath>
@@ -13,12 +13,15 @@ namespace {
 
 FusedLinear fused(KernelRun& run, const NoiseMatrices& weight, uint32_t count) {
     const uint32_t rows = weight.device.rows;
-    return {.weight = weight.device,
-            .input = {},
-            .output = {},
-            .halves = run.put(std::vector<uint32_t>(count * halves_bytes(rows) / 4, 0xCDCDCDCD)),
-            .counters = run.put(std::vector<uint32_t>(fused_counter_bytes(count, rows) / 4)),
-            .count = count};
+    return {
+        .weight = weight.device,
+        .input = {},
+        .output = {},
+        .packs = {.range = {},
+                  .columns = rows,
+                  .packed = run.put(std::vector<uint32_t>(count * packed_row_bytes(rows) / 4, 0xCDCDCDCD))},
+        .counters = run.put(std::vector<uint32_t>(fused_counter_bytes(count, rows) / 4)),
+        .count = count};
 }
 
 void expect_idle(KernelRun& run, const FusedLinear& operation) {
@@ -58,7 +61,7 @@ void make_gated_problem(KernelRun& run, Layout layout, uint32_t code_bytes, cons
         }
     }
     run.expect_rows(operation.output, 0, expected);
-    expect_blocks(run, operation.halves, expected);
+    expect_blocks(run, operation.packs.packed, expected);
     expect_idle(run, operation);
 }
 
@@ -75,7 +78,7 @@ void make_residual_problem(KernelRun& run, Layout layout, uint32_t code_bytes, c
     const std::vector<uint32_t> probes(count, no_nan_probe);
     FusedLinear operation = fused(run, weight, count);
     operation.input = run.put_rows(x, count, columns);
-    operation.input.halves = run.put(halves_of(x));
+    operation.input.packed = run.put(packed_of(x));
     operation.output = run.put_rows(before, count, rows);
     operation.store = Store::add;
     operation.bias = run.put(bias);
@@ -102,7 +105,7 @@ void make_residual_problem(KernelRun& run, Layout layout, uint32_t code_bytes, c
         squares[i / tile_columns].tolerance += 2 * size * y.tolerance + tile_columns * rounding * size * size;
     }
     run.expect_rows(operation.output, 0, expected);
-    expect_blocks(run, operation.halves, scaled);
+    expect_blocks(run, operation.packs.packed, scaled);
     run.expect_numbers(operation.next_norm->squares, squares);
     run.expect_words(operation.next_norm->nan_probe.nan_probes, probes);
     expect_idle(run, operation);

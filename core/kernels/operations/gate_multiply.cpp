@@ -14,11 +14,11 @@ bool fits(const Launcher& launcher, const GateMultiply& operation) {
                  "gate and up differ in width"))
         return false;
     const uint64_t end = uint64_t{operation.first} + operation.count;
-    if (operation.halves &&
+    if (operation.packed &&
         (!require(launcher, operation.gate.columns % tile_columns == 0, "gate_multiply",
                   "columns are no multiple of 256") ||
-         !require(launcher, operation.gate.halves.bytes >= end * halves_bytes(operation.gate.columns),
-                  "gate_multiply", "the halves are shorter than the rows")))
+         !require(launcher, operation.gate.packed.bytes >= end * packed_row_bytes(operation.gate.columns),
+                  "gate_multiply", "the packed form is shorter than the rows")))
         return false;
     if (operation.row_gate &&
         !require(launcher, operation.row_gate->range.bytes >= end * operation.row_gate->stride * 4,
@@ -48,11 +48,11 @@ void gate_multiply(const Launcher& launcher, const GateMultiply& operation) {
         biases = *operation.biases;
         biases.experts = biases.experts.part(uint64_t{operation.first} * 4, uint64_t{operation.count} * 4);
     }
-    const vk::Range halves =
-        operation.halves ? operation.gate.halves_rows(operation.first, operation.count) : vk::Range{};
+    const vk::Range packed =
+        operation.packed ? operation.gate.packed_rows(operation.first, operation.count) : vk::Range{};
     const vk::Range row_gate =
         operation.row_gate ? operation.row_gate->rows(operation.first, operation.count) : up;
-    const vk::Range written = operation.halves ? halves : gate;
+    const vk::Range written = operation.packed ? packed : gate;
     const shaders::GateMultiplyArguments arguments{
         .gate = gate.address,
         .up = up.address,
@@ -72,12 +72,14 @@ void gate_multiply(const Launcher& launcher, const GateMultiply& operation) {
     launch(launcher,
            {.variant = shaders::gate_multiply(),
             .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                               operation.halves ? written_blocks(launcher.target()) : 0U,
+                               operation.packed ? written_blocks(launcher.target()) : 0U,
                                operation.row_gate ? 1U : 0U, operation.is_alone ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
             .reads = {up, biases.gate, biases.up, biases.experts, row_gate},
-            .writes = {gate, halves}},
+            .writes = {gate, packed}},
            arguments);
+    if (operation.packed)
+        launcher.note_packed(operation.gate, operation.first, operation.count);
 }
 
 } // namespace etna::kernels

@@ -38,7 +38,7 @@ struct GateMultiply {
     std::optional<GateBiases> biases = std::nullopt;
     /// [rows, 1]: each row is also multiplied by 1 / (1 + exp(-row_gate)).
     std::optional<Activations> row_gate = std::nullopt;
-    bool halves = false; ///< also writes the halves of `gate`
+    bool packed = false; ///< also writes the packed form of `gate`
 };
 void gate_multiply(const Launcher& launcher, const GateMultiply& operation);
 

@@ -1,9 +1,9 @@
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/self_check/activation.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 namespace etna::kernels {
 namespace {
@@ -32,7 +32,7 @@ void make_gate_problem(KernelRun& run, Gate kind, float gate_size, float up_size
     run.expect_rows(gates, 0, expected);
 }
 
-void make_gate_halves_problem(KernelRun& run) {
+void make_packed_gate_problem(KernelRun& run) {
     constexpr uint32_t columns = 2 * tile_columns;
     constexpr uint32_t rows = 2;
     Noise noise(15);
@@ -43,11 +43,11 @@ void make_gate_halves_problem(KernelRun& run) {
     for (std::size_t i = 0; i < gate.size(); ++i)
         expected.push_back(activated(Gate::silu, gate[i], up[i]));
     Activations gates = run.put_rows(gate, rows, columns);
-    gates.halves = run.put(std::vector<uint32_t>(rows * halves_bytes(columns) / 4, 0xCDCDCDCD));
+    gates.packed = run.put(std::vector<uint32_t>(rows * packed_row_bytes(columns) / 4, 0xCDCDCDCD));
     gate_multiply({run.library(), run.recorder()},
-                  {.gate = gates, .up = run.put_rows(up, rows, columns), .count = rows, .halves = true});
+                  {.gate = gates, .up = run.put_rows(up, rows, columns), .count = rows, .packed = true});
     run.expect_rows(gates, 0, expected);
-    expect_blocks(run, gates.halves, expected);
+    expect_blocks(run, gates.packed, expected);
 }
 
 void make_row_gate_problem(KernelRun& run) {
@@ -112,8 +112,8 @@ void make_gate_multiply_problem(KernelRun& run, const KernelUse&) {
     make_gate_problem(run, Gate::gelu_erf, 6, 1);
     make_biases_problem(run);
     make_row_gate_problem(run);
-    if (reads_halves(run.library().target(), tile_columns))
-        make_gate_halves_problem(run);
+    if (reads_packed(run.library().target(), tile_columns))
+        make_packed_gate_problem(run);
 }
 
 } // namespace

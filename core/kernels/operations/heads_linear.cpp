@@ -1,5 +1,6 @@
 #include "core/kernels/operations/heads_linear.hpp"
 
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
@@ -55,12 +56,12 @@ bool fits(const Launcher& launcher, const HeadsLinear& operation, Layout layout,
                    "bias is short");
 }
 
-bool has_inputs(const Launcher& launcher, const HeadsLinear& operation) {
+bool prepare_inputs(const Launcher& launcher, const HeadsLinear& operation) {
     const Activations& input = operation.input;
     const Rows& rows = operation.heads.rows;
     const uint64_t end = uint64_t{rows.first} + rows.count;
-    return require(launcher, input.halves.bytes >= end * halves_bytes(input.columns), heads_name,
-                   "the input's halves are missing or shorter than its rows") &&
+    return make_packed(launcher, heads_name, {.rows = input, .first = rows.first, .count = rows.count},
+                       operation.norm.has_value()) &&
            require(launcher,
                    !operation.norm ||
                        operation.norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
@@ -76,7 +77,7 @@ shaders::HeadsLinearArguments arguments_of(const HeadsLinear& operation, const v
     const RotaryStore& heads = operation.heads;
     const auto& [first, count] = std::pair(heads.rows.first, heads.rows.count);
     const uint32_t columns = operation.input.columns;
-    const vk::Range input = operation.input.halves_rows(first, count);
+    const vk::Range input = operation.input.packed_rows(first, count);
     return {.weights = {},
             .y = {},
             .bias = {},
@@ -152,7 +153,7 @@ void launch_heads(const Launcher& launcher, const HeadsLinear& operation,
                             heads.q_norm && heads.k_norm ? 1U : 0U, static_cast<uint32_t>(cache.formats.keys),
                             static_cast<uint32_t>(cache.formats.values)},
          .groups = folded_groups(rows / (plan.rows_each * repack_rows), divide_up(count, plan.columns_each)),
-         .reads = {operation.input.halves_rows(first, count), squares, weights[0], weights[1], weights[2],
+         .reads = {operation.input.packed_rows(first, count), squares, weights[0], weights[1], weights[2],
                    biases[0], biases[1], biases[2], heads.rows.infos, angles, heads.tables.range,
                    heads.q_norm.value_or(vk::Range{}), heads.k_norm.value_or(vk::Range{})},
          .writes = {outputs[0], outputs[1], outputs[2], counters[0], counters[1], counters[2],
@@ -183,7 +184,7 @@ void heads_linear(const Launcher& launcher, const HeadsLinear& operation) {
     const auto* const first =
         std::ranges::find_if(members, [](const Member& member) { return member.matrix != nullptr; });
     if (!require(launcher, first != members.end(), heads_name, "no matrix is given") ||
-        !rotary_fits(launcher, operation.heads) || !has_inputs(launcher, operation))
+        !rotary_fits(launcher, operation.heads) || !prepare_inputs(launcher, operation))
         return;
     const Layout layout = first->matrix->weight.layout;
     for (const Member& member : members) {

@@ -1,5 +1,6 @@
 #include "core/kernels/operations/linear.hpp"
 
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
@@ -89,12 +90,17 @@ void launch_planned(const Launcher& launcher, const LinearPlan& plan, Layout lay
 constexpr std::array<uint32_t, stacked_matrices_max> bias_options{
     shaders::linear_bias_0, shaders::linear_bias_1, shaders::linear_bias_2};
 
-/// Whether the halves and squares of rows [first, first + count) are there.
-bool has_inputs(const Launcher& launcher, const Activations& input, uint32_t first, uint32_t count,
-                const std::optional<PendingNorm>& norm) {
+bool reads_packed(LinearKernel kernel) {
+    return kernel == LinearKernel::tiles || kernel == LinearKernel::matrix_tiles;
+}
+
+/// Packs what is not packed of rows [first, first + count); whether that is possible, and their squares are
+/// there.
+bool prepare_input(const Launcher& launcher, const Activations& input, uint32_t first, uint32_t count,
+                   const std::optional<PendingNorm>& norm) {
     const uint64_t end = uint64_t{first} + count;
-    return require(launcher, input.halves.bytes >= end * halves_bytes(input.columns), "linear",
-                   "the input's halves are missing or shorter than its rows") &&
+    return make_packed(launcher, "linear", {.rows = input, .first = first, .count = count},
+                       norm.has_value()) &&
            require(launcher,
                    !norm || norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
                    "linear", "the squares of the pending norm are shorter than the rows");
@@ -106,7 +112,7 @@ void launch_tiles(const Launcher& launcher, const LinearPlan& plan, const Linear
                   bool declares_outputs, const std::optional<TunedShape>& tuned) {
     const Layout layout = operation.matrices.front().weight.layout;
     const uint32_t columns = operation.input.columns;
-    const vk::Range input = operation.input.halves_rows(operation.first, operation.count);
+    const vk::Range input = operation.input.packed_rows(operation.first, operation.count);
     const vk::Range squares =
         operation.norm ? operation.norm->rows(operation.first, operation.count, columns) : vk::Range{};
     shaders::LinearTilesArguments arguments{
@@ -171,7 +177,7 @@ StackedMatrix part_of(const Linear& operation, const MatrixPart& part, uint32_t 
 
 /// Decode rows of a matrix in tiles.
 void linear_tiles(const Launcher& launcher, const LinearPlan& plan, const Linear& operation) {
-    if (!has_inputs(launcher, operation.input, operation.first, operation.count, operation.norm))
+    if (!prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm))
         return;
     operation.weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
         const StackedMatrix one = part_of(operation, part, first);
@@ -203,11 +209,11 @@ void linear(const Launcher& launcher, const Linear& operation) {
     }
     if (!require(launcher, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
         return;
-    const bool reads_halves = planned->kernel == LinearKernel::matrix_tiles;
-    if (reads_halves && !has_inputs(launcher, operation.input, operation.first, operation.count, {}))
+    const bool is_packed = reads_packed(planned->kernel);
+    if (is_packed && !prepare_input(launcher, operation.input, operation.first, operation.count, {}))
         return;
-    const vk::Range input = reads_halves ? operation.input.halves_rows(operation.first, operation.count)
-                                         : operation.input.rows(operation.first, operation.count);
+    const vk::Range input = is_packed ? operation.input.packed_rows(operation.first, operation.count)
+                                      : operation.input.rows(operation.first, operation.count);
     const vk::Range output = operation.output.rows(operation.first, operation.count);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     const std::optional<TunedShape> tuned = tuned_shape(operation, planned->kernel);
@@ -237,6 +243,15 @@ void linear(const Launcher& launcher, const Linear& operation) {
     });
 }
 
+void pack_input(const Launcher& launcher, const Linear& operation) {
+    const Matrix& weight = operation.weight;
+    const auto planned = linear_plan(launcher.target(), weight.layout, weight.rows, weight.columns,
+                                     operation.path, operation.count, operation.factors);
+    if (operation.count > 0 && planned && reads_packed(planned->kernel))
+        static_cast<void>(
+            prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm));
+}
+
 void linear_stack(const Launcher& launcher, const LinearStack& operation) {
     const std::span<const StackedMatrix> matrices = operation.matrices;
     if (operation.count == 0 ||
@@ -261,7 +276,7 @@ void linear_stack(const Launcher& launcher, const LinearStack& operation) {
     }
     if (require(launcher, plan->kernel == LinearKernel::tiles, "linear_stack",
                 "the matrices are not in tiles") &&
-        has_inputs(launcher, operation.input, operation.first, operation.count, operation.norm))
+        prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm))
         launch_tiles(launcher, *plan, operation, Store::replace, true,
                      TunedShape{.kernel = TunedKernel::linear,
                                 .layout = layout,

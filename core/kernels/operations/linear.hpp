@@ -10,7 +10,7 @@
 namespace etna::kernels {
 
 /// A norm that the producer of a matrix's inputs has left pending (FusedLinear::next_norm): the inputs'
-/// halves represent x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
+/// packed form represents x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
 /// epsilon).
 struct PendingNorm {
     vk::Range squares = {}; ///< f32 [rows][columns / tile_columns]: sums of x^2
@@ -24,8 +24,8 @@ struct PendingNorm {
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). On the decode path the order of every sum
 /// depends on shape and layout only, never on count; the same holds on the prefill path, with another kernel.
-/// Decode rows of a matrix in tiles read the input's halves, and so do prefill rows that matrix units may
-/// round (prompts_read_halves()); others read its elements.
+/// Decode rows of a matrix in tiles read the input's packed form, and so do prefill rows that matrix units
+/// may round (prompts_read_packed()); others read its elements.
 struct Linear {
     Matrix weight;
     Activations input;
@@ -39,6 +39,10 @@ struct Linear {
     std::optional<PendingNorm> norm = std::nullopt; ///< of decode rows of a matrix in tiles
 };
 void linear(const Launcher& launcher, const Linear& operation);
+
+/// Packs what linear() reads packed and what is not packed yet. Linears of one input, of different rows, need
+/// one barrier less if all of it is packed before the first.
+void pack_input(const Launcher& launcher, const Linear& operation);
 
 /// A matrix of a stack, with its output and bias as in Linear.
 struct StackedMatrix {

@@ -1,8 +1,8 @@
 #include "core/kernels/operations/linear.hpp"
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/policy.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
+#include "core/kernels/self_check/packed.hpp"
 #include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
@@ -52,7 +52,7 @@ void make_problem(KernelRun& run, const KernelUse& use, const LinearShape& shape
         adds ? run.put_rows(before, shape.count, shape.rows) : run.put_unset(shape.count, shape.rows);
     Activations input = run.put_rows(x, shape.count, shape.columns);
     if (layout.arrangement == Arrangement::tiles)
-        input.halves = run.put(halves_of(x));
+        input.packed = run.put(packed_of(x));
     Linear operation{.weight = weight.device,
                      .input = input,
                      .output = output,

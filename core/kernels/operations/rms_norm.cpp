@@ -31,14 +31,14 @@ void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
                  !probed || operation.nan_probe->nan_probes.bytes >= input.range.bytes / input.stride,
                  "rms_norm", "room for NaN probes is short"))
         return;
-    const bool halved = operation.halves;
+    const bool packs = operation.packed;
     const uint64_t end = uint64_t{operation.output_first} + operation.count;
-    if (halved && (!require(launcher, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
-                            "columns are no multiple of 256") ||
-                   !require(launcher, operation.output.halves.bytes >= end * halves_bytes(input.columns),
-                            "rms_norm", "the halves are shorter than the rows")))
+    if (packs && (!require(launcher, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
+                           "columns are no multiple of 256") ||
+                  !require(launcher, operation.output.packed.bytes >= end * packed_row_bytes(input.columns),
+                           "rms_norm", "the packed form is shorter than the rows")))
         return;
-    const vk::Range halves = halved ? operation.output.halves : operation.output.range;
+    const vk::Range packed = packs ? operation.output.packed : operation.output.range;
     const vk::Range indices = operation.indices.value_or(vk::Range{});
     const vk::Range nan_probes = probed ? operation.nan_probe->nan_probes : vk::Range{};
     const shaders::RmsNormArguments arguments{
@@ -48,8 +48,8 @@ void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
         .indices = indices.address,
         .nan_probes =
             probed ? nan_probes.address : operation.output.range.address, // never null: see sample.cpp
-        .words = halves.address,
-        .floats = halves.address,
+        .words = packed.address,
+        .floats = packed.address,
         .scale = operation.scale.value_or(operation.output.range).address,
         .bias = operation.bias.value_or(operation.weight).address,
         .columns = input.columns / groups,
@@ -74,15 +74,17 @@ void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
     launch(launcher,
            {.variant = shaders::rms_norm(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup,
-                               halved ? written_blocks(launcher.target()) : 0U},
+                               packs ? written_blocks(launcher.target()) : 0U},
             .groups = {operation.count, groups, 1},
             .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{}),
                       operation.bias.value_or(vk::Range{})},
             .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,
-                       halved ? operation.output.halves_rows(operation.output_first, operation.count)
-                              : vk::Range{},
+                       packs ? operation.output.packed_rows(operation.output_first, operation.count)
+                             : vk::Range{},
                        operation.replaces_input ? read : vk::Range{}}},
            arguments);
+    if (packs)
+        launcher.note_packed(operation.output, operation.output_first, operation.count);
 }
 
 } // namespace etna::kernels

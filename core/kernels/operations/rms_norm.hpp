@@ -34,7 +34,7 @@ struct RmsNorm {
     float factor = 1;                              ///< multiplies y, after the addition
     std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: the same
     std::optional<NanProbe> nan_probe = std::nullopt;
-    bool halves = false;         ///< also writes the halves of `output`
+    bool packed = false;         ///< also writes the packed form of `output`
     bool subtracts_mean = false; ///< of x[r(i)], first
     std::optional<vk::Range> bias =
         std::nullopt;            ///< f32 [columns / groups]: added to the product with weight

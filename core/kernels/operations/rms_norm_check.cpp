@@ -1,28 +1,28 @@
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/kernels/operations/uses.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 #include <cmath>
 
 namespace etna::kernels {
 namespace {
 
-/// A norm that also writes its halves, over more blocks than a workgroup makes at once.
-void make_halves_problem(KernelRun& run) {
+/// A norm that also writes its packed form, over more blocks than a workgroup makes at once.
+void make_packed_problem(KernelRun& run) {
     constexpr uint32_t columns = 17 * tile_columns;
     Noise noise(13);
     const std::vector<float> x = noise.numbers(columns);
     const std::vector<float> weight = noise.numbers(columns);
     Activations output = run.put_unset(1, columns);
-    output.halves = run.put(std::vector<uint32_t>(halves_bytes(columns) / 4, 0xCDCDCDCD));
+    output.packed = run.put(std::vector<uint32_t>(packed_row_bytes(columns) / 4, 0xCDCDCDCD));
     rms_norm({run.library(), run.recorder()}, {.input = run.put_rows(x, 1, columns),
                                                .output = output,
                                                .weight = run.put(weight),
                                                .count = 1,
                                                .epsilon = 0,
-                                               .halves = true});
+                                               .packed = true});
     double squares = 0;
     for (const float one : x)
         squares += double{one} * one;
@@ -32,7 +32,7 @@ void make_halves_problem(KernelRun& run) {
         expected.push_back({y, (columns + 16) * rounding * std::abs(y)});
     }
     run.expect_rows(output, 0, expected);
-    expect_blocks(run, output.halves, expected);
+    expect_blocks(run, output.packed, expected);
 }
 
 /// A layer norm that replaces its input.
@@ -128,8 +128,8 @@ void make_rms_norm_problem(KernelRun& run, const KernelUse&) {
     }
     run.expect_rows(added, 0, expected);
     make_layer_norm_problem(run);
-    if (reads_halves(run.library().target(), tile_columns))
-        make_halves_problem(run);
+    if (reads_packed(run.library().target(), tile_columns))
+        make_packed_problem(run);
 }
 
 } // namespace

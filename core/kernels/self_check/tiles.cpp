@@ -1,7 +1,7 @@
 #include "core/kernels/self_check/tiles.hpp"
 
 #include "core/kernels/policy.hpp"
-#include "core/kernels/self_check/halves.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ uint32_t code_bytes_of(KernelRun& run, bool reads_codes) {
 Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
                       uint32_t code_bytes) {
     if (code_bytes > 0) // integer sums are exact
-        return product(weight, row, coded(halves_of(x), code_bytes));
+        return product(weight, row, coded(packed_of(x), code_bytes));
     Bounded sum = product(weight, row, x);
     sum.tolerance += tiles_error(weight, row, x);
     return sum;
@@ -62,7 +62,7 @@ PendingInput put_pending_input(KernelRun& run, Noise& noise, uint32_t rows, uint
         input.factors.push_back(1 / std::sqrt(sum / columns + epsilon));
     }
     input.rows = run.put_rows(x, rows, columns);
-    input.rows.halves = run.put(halves_of(x));
+    input.rows.packed = run.put(packed_of(x));
     input.norm = {.squares = run.put(squares), .epsilon = epsilon};
     input.scaled = std::move(x);
     return input;

@@ -16,15 +16,16 @@ double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const fl
 /// Bytes of the codes that a kernel reads, or 0.
 uint32_t code_bytes_of(KernelRun& run, bool reads_codes);
 
-/// Multiplies a row of a tiled matrix by x, of which a kernel reads halves, or codes of `code_bytes` bytes.
+/// Multiplies a row of a tiled matrix by x, of which a kernel reads f16 elements, or codes of `code_bytes`
+/// bytes.
 Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
                       uint32_t code_bytes);
 
 /// Rows for matrices in tiles, whose norm is pending.
 struct PendingInput {
-    Activations rows; ///< with halves
+    Activations rows; ///< packed
     PendingNorm norm;
-    std::vector<float> scaled;   ///< numbers that the halves represent, [rows][columns]
+    std::vector<float> scaled;   ///< numbers that the packed form represents, [rows][columns]
     std::vector<double> factors; ///< of the norm, [rows]
 
     /// A row of a matrix times the norm of input row c.

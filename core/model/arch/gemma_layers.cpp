@@ -11,10 +11,10 @@ namespace {
 constexpr std::string_view kv_heads_key = "attention.head_count_kv";
 
 void check_widths(MetadataReader& reader, std::string_view key, const std::set<uint32_t>& widths) {
-    const auto has_halves = [](uint32_t width) { return width % kernels::tile_columns == 0; };
+    const auto has_packed = [](uint32_t width) { return width % kernels::tile_columns == 0; };
     for (const uint32_t width : widths) {
         if (widths.size() > 1 &&
-            (width % kernels::column_padding != 0 || has_halves(width) != has_halves(*widths.begin()))) {
+            (width % kernels::column_padding != 0 || has_packed(width) != has_packed(*widths.begin()))) {
             reader.fail(
                 ErrorKind::unsupported, key,
                 fmt::format("one layer has rows of {} elements, others have another length: all lengths must "

@@ -3,7 +3,6 @@
 #include "core/kernels/operations/altup.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 
-#include <algorithm>
 #include <numbers>
 #include <string>
 
@@ -107,9 +106,6 @@ AltUpBlock altup_block(const Weights& weights, const Config& config, uint32_t la
 void record_expand(const Recording& recording, const StreamEnds& ends) {
     const kernels::Activations& residual = recording.activations.residual;
     const auto count = static_cast<uint32_t>(ends.expand.size());
-    record_halves(recording, residual, std::ranges::any_of(ends.expand, [](const LinearWeights& one) {
-                      return reads_halves(one);
-                  }));
     for (uint32_t i = 0; i < count; ++i)
         record_linear(recording, ends.expand[i], residual, stream_of(recording, i), kernels::Store::replace);
     for (uint32_t i = 0; i < count; ++i) {
@@ -126,7 +122,6 @@ void record_merge(const Recording& recording, const StreamEnds& ends) {
     const auto count = static_cast<uint32_t>(ends.merge.size());
     for (uint32_t i = 0; i < count; ++i) {
         const kernels::Activations stream = stream_of(recording, i);
-        record_halves(recording, stream, reads_halves(ends.merge[i]));
         record_linear(recording, ends.merge[i], stream, activations.hidden, kernels::Store::replace);
         kernels::match_rms(recording.launcher, {.input = activations.hidden,
                                                 .target = activations.prediction, // stream 0
@@ -146,14 +141,13 @@ void record_laurel(const Recording& recording, const AltUpBlock& block) {
     const kernels::Activations& hidden = activations.hidden;
     kernels::RmsNorm input = norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
                                      hidden, kernels::Store::replace);
-    input.halves = reads_halves(block.left);
+    input.packed = reads_packed(block.left);
     kernels::rms_norm(recording.launcher, input);
     kernels::rms_norm(recording.launcher, norm_of(recording, activations.prediction, block.input_norm,
                                                   block.epsilon, activations.residual, kernels::Store::add));
     const Arena::Scope scope(recording.arena);
     const kernels::Activations laurel = recording.matrix_input(block.left.weight.rows);
     record_linear(recording, block.left, hidden, laurel, kernels::Store::replace);
-    record_halves(recording, laurel, reads_halves(block.right));
     record_linear(recording, block.right, laurel, hidden, kernels::Store::replace);
     kernels::RmsNorm output = norm_of(recording, hidden, block.laurel_norm, block.epsilon,
                                       activations.residual, kernels::Store::add);

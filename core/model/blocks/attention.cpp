@@ -34,11 +34,11 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
             .bias = weights.find_vector(tensor_name(layer, fmt::format("{}.bias", name)))};
 }
 
-/// Whether attention itself writes the halves of its decode rows that the output matrix reads.
-bool writes_halves(const Recording& recording, const AttentionBlock& block,
+/// Whether attention itself writes the packed form of its decode rows that the output matrix reads.
+bool writes_packed(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
-    return !block.gate && reads_halves(block.output.weights) &&
-           kernels::attention_writes_halves(recording.launcher.target(), {.q_heads = block.q_heads,
+    return !block.gate && reads_packed(block.output.weights) &&
+           kernels::attention_writes_packed(recording.launcher.target(), {.q_heads = block.q_heads,
                                                                           .kv_heads = cache.kv_heads,
                                                                           .head_dim = cache.head_dim,
                                                                           .formats = cache.formats,
@@ -129,9 +129,9 @@ void record_heads_input(const Recording& recording, const AttentionBlock& block,
         projections.push_back({*block.v, heads.v});
     if (block.gate)
         projections.push_back({*block.gate, *heads.gate});
-    const bool halves =
-        std::ranges::any_of(projections, [](const Projection& one) { return reads_halves(one.weights); });
-    record_norm(recording, block.norm, halves);
+    const bool packed =
+        std::ranges::any_of(projections, [](const Projection& one) { return reads_packed(one.weights); });
+    record_norm(recording, block.norm, packed);
     const std::span<const Projection> all = projections;
     for (const RowRange& range : recording.step.row_ranges) {
         const bool is_fused = block.is_heads_fused && range.path == kernels::RowPath::decode;
@@ -162,15 +162,12 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .sequences = range.sequences,
             .attend_max = attend_max,
             .sinks = block.sinks,
-            .halves = range.path == kernels::RowPath::decode && writes_halves(recording, block, cache)};
+            .packed = range.path == kernels::RowPath::decode && writes_packed(recording, block, cache)};
 }
 
 /// The heads' outputs, gated if the block has a gate, through O into the residual.
-void record_heads_output(const Recording& recording, const AttentionBlock& block,
-                         const kernels::LayerCache& cache, const HeadRows& heads) {
+void record_heads_output(const Recording& recording, const AttentionBlock& block, const HeadRows& heads) {
     if (!heads.gate) {
-        record_halves(recording, heads.output, reads_halves(block.output.weights),
-                      writes_halves(recording, block, cache));
         record_output(recording, block.output, heads.output);
         return;
     }
@@ -178,7 +175,7 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
                                                 .up = heads.output,
                                                 .count = recording.step.rows,
                                                 .kind = kernels::Gate::sigmoid,
-                                                .halves = reads_halves(block.output.weights)});
+                                                .packed = reads_packed(block.output.weights)});
     record_output(recording, block.output, *heads.gate);
 }
 
@@ -300,7 +297,7 @@ void record(const Recording& recording, const AttentionBlock& block, const Layer
     record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
         return attention_of(recording, block, cache, heads, range, attend_max);
     });
-    record_heads_output(recording, block, cache, heads);
+    record_heads_output(recording, block, heads);
 }
 
 } // namespace etna::model

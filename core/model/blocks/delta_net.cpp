@@ -39,9 +39,9 @@ DeltaRows take_delta_rows(const Recording& recording, const kernels::DeltaShape&
 
 /// Norm and projections of the block's input.
 void record_input(const Recording& recording, const DeltaNetBlock& block, const DeltaRows& rows) {
-    const bool halves = reads_halves(block.qkv) || reads_halves(block.gate) || reads_halves(block.alpha) ||
-                        reads_halves(block.beta);
-    record_norm(recording, block.norm, halves);
+    const bool packed = reads_packed(block.qkv) || reads_packed(block.gate) || reads_packed(block.alpha) ||
+                        reads_packed(block.beta);
+    record_norm(recording, block.norm, packed);
     const std::array<Projection, 4> projections{{{block.qkv, rows.input},
                                                  {block.gate, rows.gate},
                                                  {block.alpha, rows.alpha},
@@ -177,7 +177,6 @@ void record(const Recording& recording, const DeltaNetBlock& block, const LayerS
                                                  .head_dim = block.shape.value_dim,
                                                  .count = step.rows,
                                                  .epsilon = block.epsilon});
-    record_halves(recording, rows.output, reads_halves(block.output.weights));
     record_output(recording, block.output, rows.output);
 }
 

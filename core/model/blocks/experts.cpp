@@ -87,7 +87,7 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .nan_probe = feed_forward_nan_probe(layer)};
 }
 
-bool reads_halves(const ExpertsBlock& block) {
+bool reads_packed(const ExpertsBlock& block) {
     return (block.gate && in_tiles(*block.gate)) || in_tiles(block.up);
 }
 
@@ -165,7 +165,7 @@ void record_gate_up(const Recording& recording, const ExpertsBlock& block, const
                                                  .output = rows.inner,
                                                  .kind = block.gate_kind,
                                                  .biases = biases,
-                                                 .halves = in_tiles(block.down),
+                                                 .packed = in_tiles(block.down),
                                                  .counters = recording.arena.zeros(counter_bytes),
                                                  .choice = rows.choice,
                                                  .groups = groups});
@@ -206,7 +206,7 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const E
                                                 .count = rows.choice.pairs(),
                                                 .kind = block.gate_kind,
                                                 .biases = biases,
-                                                .halves = in_tiles(block.down)});
+                                                .packed = in_tiles(block.down)});
 }
 
 void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
@@ -253,7 +253,7 @@ void record(const Recording& recording, const ExpertsBlock& block) {
     const Arena::Scope scope(recording.arena);
     const ExpertRows rows = take_expert_rows(recording, block);
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                reads_halves(block) || (block.shared && reads_halves(*block.shared)));
+                reads_packed(block) || (block.shared && reads_packed(*block.shared)));
     SharedRows shared;
     if (block.shared)
         shared = record_shared_projections(recording, *block.shared);

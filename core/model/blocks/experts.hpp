@@ -45,8 +45,8 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
 /// The block over tensors that declare_experts() declared.
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Whether decode rows of gate or up read the halves of h.
-bool reads_halves(const ExpertsBlock& block);
+/// Whether decode rows of gate or up read the packed form of h.
+bool reads_packed(const ExpertsBlock& block);
 
 /// What the block's steps hand to each other.
 struct ExpertRows {
@@ -63,7 +63,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block, const
 /// Records the groups that the step's pairs need; empty if they need none: matrices in tiles and few rows.
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
                                                    const kernels::ExpertRouting& choice);
-/// Records the inner values of the pairs of Activations::hidden in one step or three, with halves if `down`
+/// Records the inner values of the pairs of Activations::hidden in one step or three, packed if `down`
 /// reads them.
 void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                   const std::optional<kernels::ExpertGroups>& groups);

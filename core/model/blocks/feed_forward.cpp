@@ -54,8 +54,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
             .gate_deviations = config.layers[layer].gate_deviations};
 }
 
-bool reads_halves(const FeedForwardBlock& block) {
-    return (block.gate && reads_halves(*block.gate)) || reads_halves(block.up);
+bool reads_packed(const FeedForwardBlock& block) {
+    return (block.gate && reads_packed(*block.gate)) || reads_packed(block.up);
 }
 
 GatedRows take_gated_rows(const Recording& recording, const FeedForwardBlock& block) {
@@ -87,7 +87,7 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
                                .input = recording.activations.hidden,
                                .norm = pending_norm(recording, block.norm),
                                .output = rows.gate,
-                               .halves = rows.gate.halves,
+                               .packs = rows.gate,
                                .counters = fused_counters(recording, rows.gate.columns),
                                .first = range.first,
                                .count = range.count});
@@ -96,7 +96,7 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
 
 void record_product(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows) {
     const RowRange outside = rows_outside(recording.step, block.is_gate_fused);
-    const bool are_read = !block.is_gate_fused || prompts_read_halves(recording);
+    const bool are_read = !block.is_gate_fused || prompts_read_packed(recording);
     kernels::gate_multiply(recording.launcher,
                            {.gate = rows.gate,
                             .up = rows.up,
@@ -104,13 +104,13 @@ void record_product(const Recording& recording, const FeedForwardBlock& block, c
                             .first = outside.first,
                             .count = outside.count,
                             .kind = block.gate_kind,
-                            .halves = reads_halves(block.down.weights) && are_read});
+                            .packed = reads_packed(block.down.weights) && are_read});
 }
 
 void record(const Recording& recording, const FeedForwardBlock& block) {
     const Arena::Scope scope(recording.arena);
     const GatedRows rows = take_gated_rows(recording, block);
-    record_norm(recording, block.norm, reads_halves(block));
+    record_norm(recording, block.norm, reads_packed(block));
     record_gate_and_up(recording, block, rows);
     if (block.gate_deviations) {
         kernels::statistical_top_k(

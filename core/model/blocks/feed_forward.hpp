@@ -39,8 +39,8 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
 /// The block over tensors that declare_feed_forward() declared.
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Whether decode rows of gate or up read the halves of h.
-bool reads_halves(const FeedForwardBlock& block);
+/// Whether decode rows of gate or up read the packed form of h.
+bool reads_packed(const FeedForwardBlock& block);
 
 /// The block's inner rows, [rows, feed_forward] each. Without a gate both are the same.
 struct GatedRows {

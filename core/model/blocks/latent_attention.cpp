@@ -32,7 +32,7 @@ LatentRows take_latent_rows(const Recording& recording, const LatentAttentionBlo
 void record_queries(const Recording& recording, const LatentAttentionBlock& block, const LatentRows& rows) {
     const auto& narrow = block.narrow_query;
     const LinearWeights& first = narrow ? narrow->a : block.q;
-    record_norm(recording, block.norm, reads_halves(first) || reads_halves(block.kv));
+    record_norm(recording, block.norm, reads_packed(first) || reads_packed(block.kv));
     const kernels::Activations input = narrow ? recording.matrix_input(first.weight.rows) : rows.queries;
     const std::array<Projection, 2> projections{{{first, input}, {block.kv, rows.kv}}};
     record_projections(recording, block.norm, projections);
@@ -44,7 +44,7 @@ void record_queries(const Recording& recording, const LatentAttentionBlock& bloc
                                            .count = recording.step.rows,
                                            .indices = std::nullopt,
                                            .epsilon = block.epsilon,
-                                           .halves = reads_halves(block.q)});
+                                           .packed = reads_packed(block.q)});
     record_linear(recording, block.q, input, rows.queries, kernels::Store::replace);
 }
 
@@ -84,7 +84,6 @@ void record_values(const Recording& recording, const LatentAttentionBlock& block
          .input = {.rows = rows.attended, .head_dim = shape.rank, .columns = shape.rank},
          .output = {.rows = values, .head_dim = shape.value_dim, .columns = shape.value_dim},
          .count = recording.step.rows});
-    record_halves(recording, values, reads_halves(block.output.weights));
     record_output(recording, block.output, values);
 }
 

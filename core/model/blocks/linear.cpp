@@ -1,7 +1,6 @@
 #include "core/model/blocks/linear.hpp"
 
 #include "core/kernels/operations/fused_linear.hpp"
-#include "core/kernels/operations/halve.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <array>
@@ -25,6 +24,13 @@ kernels::Linear linear_of(const RowRange& range, const LinearWeights& weights,
 
 bool is_stackable(const kernels::Matrix& weight) {
     return weight.layout.arrangement == kernels::Arrangement::tiles && weight.further.empty();
+}
+
+/// Packs what the step's rows read packed, before the first of them reads it.
+void pack_input(const Recording& recording, const LinearWeights& weights, const kernels::Activations& input) {
+    for (const RowRange& range : recording.step.row_ranges)
+        kernels::pack_input(recording.launcher,
+                            linear_of(range, weights, input, {}, kernels::Store::replace));
 }
 
 /// Decode rows of projections: each dispatch takes the matrices that can be stacked with its first one.
@@ -69,7 +75,7 @@ void record_fused_output(const Recording& recording, const RowRange& range, cons
         {.weight = output.weights.weight,
          .input = input,
          .output = activations.residual,
-         .halves = activations.hidden.halves,
+         .packs = activations.hidden,
          .next_norm = kernels::NextNorm{.weight = output.next_norm->weight,
                                         .squares = activations.squares,
                                         .nan_probe = {.nan_probes = activations.nan_probes,
@@ -86,9 +92,9 @@ void record_fused_output(const Recording& recording, const RowRange& range, cons
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
-    for (const RowRange& range : recording.step.row_ranges) {
+    pack_input(recording, weights, input);
+    for (const RowRange& range : recording.step.row_ranges)
         kernels::linear(recording.launcher, linear_of(range, weights, input, output, store));
-    }
 }
 
 void record_projections(const Recording& recording, const RowRange& range, const InputNorm& norm,
@@ -115,19 +121,8 @@ std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, con
     return kernels::PendingNorm{.squares = recording.activations.squares, .epsilon = norm.epsilon};
 }
 
-bool prompts_read_halves(const Recording& recording) {
-    return kernels::prompts_read_halves(recording.launcher.target());
-}
-
-void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
-                   bool decode_rows_have_them) {
-    for (const RowRange& range : recording.step.row_ranges) {
-        const bool are_missing =
-            range.path == kernels::RowPath::decode ? !decode_rows_have_them : prompts_read_halves(recording);
-        if (!requested || !are_missing || range.count == 0)
-            continue;
-        kernels::halve(recording.launcher, {.rows = input, .first = range.first, .count = range.count});
-    }
+bool prompts_read_packed(const Recording& recording) {
+    return kernels::prompts_read_packed(recording.launcher.target());
 }
 
 vk::Range fused_counters(const Recording& recording, uint32_t columns) {
@@ -141,12 +136,12 @@ RowRange rows_outside(const Step& step, bool decode_is_fused) {
     return {.path = kernels::RowPath::prefill, .first = first, .count = step.rows - first};
 }
 
-void record_norm(const Recording& recording, const InputNorm& norm, bool halves) {
+void record_norm(const Recording& recording, const InputNorm& norm, bool packed) {
     if (norm.is_left)
         return;
     const Activations& activations = recording.activations;
     const RowRange rows = rows_outside(recording.step, norm.is_pending);
-    const bool are_read = !norm.is_pending || prompts_read_halves(recording);
+    const bool are_read = !norm.is_pending || prompts_read_packed(recording);
     kernels::rms_norm(
         recording.launcher,
         {.input = activations.residual,
@@ -158,7 +153,7 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
          .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
-         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && are_read,
+         .packed = (packed || (norm.is_shared && activations.hidden.packed.bytes > 0)) && are_read,
          .subtracts_mean = norm.subtracts_mean,
          .bias = norm.bias,
          .replaces_input = norm.replaces_residual});
@@ -180,6 +175,7 @@ void record_output(const Recording& recording, const OutputMatrix& output,
                                                .scale = post_norm.scale});
         return;
     }
+    pack_input(recording, weights, input);
     for (const RowRange& range : recording.step.row_ranges) {
         if (next_norm && range.path == kernels::RowPath::decode) {
             record_fused_output(recording, range, output, input);

@@ -28,18 +28,14 @@ struct Projection {
     const kernels::Activations& output;
 };
 
-/// Whether decode rows of these weights read their input's halves; prefill rows do with
-/// prompts_read_halves().
-inline bool reads_halves(const LinearWeights& weights) {
+/// Whether decode rows of these weights read their input's packed form; prefill rows do with
+/// prompts_read_packed().
+inline bool reads_packed(const LinearWeights& weights) {
     return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
 }
 
-/// Whether prefill rows read halves too (kernels::prompts_read_halves).
-bool prompts_read_halves(const Recording& recording);
-
-/// Records the halves of the step's rows that read them, if `requested`.
-void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
-                   bool decode_rows_have_them = false);
+/// Whether prefill rows read it too (kernels::prompts_read_packed).
+bool prompts_read_packed(const Recording& recording);
 
 /// The norm at the start of a block.
 struct InputNorm {
@@ -60,9 +56,9 @@ vk::Range fused_counters(const Recording& recording, uint32_t columns);
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
 RowRange rows_outside(const Step& step, bool decode_is_fused);
 
-/// Records Activations::hidden = rms_norm(residual), with its halves if requested; nothing for
+/// Records Activations::hidden = rms_norm(residual), with its packed form if requested; nothing for
 /// rows whose norm is pending, or if the block before left it.
-void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
+void record_norm(const Recording& recording, const InputNorm& norm, bool packed = false);
 
 /// Records output = W hidden for each projection and row range. Decode rows of matrices in tiles share
 /// dispatches. At most projections_max.

@@ -43,7 +43,7 @@ MambaRows take_mamba_rows(const Recording& recording, const kernels::Mamba2Shape
 /// Norm and projections of the block's input.
 void record_input(const Recording& recording, const Mamba2Block& block, const MambaRows& rows) {
     record_norm(recording, block.norm,
-                reads_halves(block.gate) || reads_halves(block.xbc) || reads_halves(block.dt));
+                reads_packed(block.gate) || reads_packed(block.xbc) || reads_packed(block.dt));
     const std::array<Projection, 3> projections{
         {{block.gate, rows.gate}, {block.xbc, rows.input}, {block.dt, rows.dt}}};
     record_projections(recording, block.norm, projections);
@@ -55,7 +55,7 @@ void record_gated_output(const Recording& recording, const Mamba2Block& block, c
                                                 .up = rows.output,
                                                 .count = recording.step.rows,
                                                 .kind = kernels::Gate::silu,
-                                                .halves = reads_halves(block.output.weights)});
+                                                .packed = reads_packed(block.output.weights)});
     record_output(recording, block.output, rows.gate);
 }
 
@@ -176,7 +176,6 @@ void record(const Recording& recording, const Mamba2Block& block, const LayerSta
                              .count = step.rows,
                              .epsilon = block.epsilon,
                              .order = kernels::GatedNorm::gate_first});
-    record_halves(recording, rows.output, reads_halves(block.output.weights));
     record_output(recording, block.output, rows.output);
 }
 

@@ -68,13 +68,13 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     using enum kernels::Store;
 
     record_one(branch_norm(recording, activations.residual, block.router_norm, epsilon, branches, replace));
-    record_norm(recording, block.dense.norm, reads_halves(block.dense));
+    record_norm(recording, block.dense.norm, reads_packed(block.dense));
     record_gate_and_up(recording, block.dense, dense);
     record_routing(recording, block.experts, experts, branches);
     record_product(recording, block.dense, dense);
     kernels::RmsNorm input =
         branch_norm(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
-    input.halves = reads_halves(block.experts);
+    input.packed = reads_packed(block.experts);
     record_one(input);
     const auto groups = record_groups(recording, block.experts, experts.choice);
     record_linear(recording, block.dense.down.weights, dense.gate, branches, replace);

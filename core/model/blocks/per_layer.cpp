@@ -73,7 +73,6 @@ void record(const Recording& recording, const PerLayerInputs& inputs) {
                                         .table = inputs.table,
                                         .output = activations.per_layer_inputs,
                                         .scale = inputs.table_scale});
-    record_halves(recording, activations.residual, reads_halves(inputs.projection));
     const Arena::Scope scope(recording.arena);
     const kernels::Activations projection = recording.rows(inputs.projection.weight.rows);
     record_linear(recording, inputs.projection, activations.residual, projection, kernels::Store::replace);
@@ -90,13 +89,12 @@ void record(const Recording& recording, const PerLayerInputs& inputs) {
 kernels::Activations record_layer_input(const Recording& recording, const PerLayerBlock& block,
                                         const kernels::Activations& input) {
     const kernels::Activations gate = recording.matrix_input(block.gate.weight.rows);
-    record_halves(recording, input, reads_halves(block.gate));
     record_linear(recording, block.gate, input, gate, kernels::Store::replace);
     kernels::gate_multiply(recording.launcher, {.gate = gate,
                                                 .up = input_of(recording, block.layer, gate.columns),
                                                 .count = recording.step.rows,
                                                 .kind = block.gate_kind,
-                                                .halves = reads_halves(block.down.weights)});
+                                                .packed = reads_packed(block.down.weights)});
     return gate;
 }
 

@@ -44,7 +44,7 @@ PerLayerBlock per_layer_block(const Weights& weights, const Config& config, uint
 void record(const Recording& recording, const PerLayerInputs& inputs);
 void record(const Recording& recording, const PerLayerBlock& block);
 
-/// Records act(Gate input) * p, with halves if `down` reads them, into rows of the arena, which it returns.
+/// Records act(Gate input) * p, packed if `down` reads them, into rows of the arena, which it returns.
 kernels::Activations record_layer_input(const Recording& recording, const PerLayerBlock& block,
                                         const kernels::Activations& input);
 

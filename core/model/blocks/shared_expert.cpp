@@ -32,9 +32,9 @@ std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& 
                         .gate_kind = config.gate};
 }
 
-bool reads_halves(const SharedExpert& expert) {
-    return (expert.gate && reads_halves(*expert.gate)) || reads_halves(expert.up) ||
-           (expert.row_gate && reads_halves(*expert.row_gate));
+bool reads_packed(const SharedExpert& expert) {
+    return (expert.gate && reads_packed(*expert.gate)) || reads_packed(expert.up) ||
+           (expert.row_gate && reads_packed(*expert.row_gate));
 }
 
 SharedRows record_shared_projections(const Recording& recording, const SharedExpert& expert) {
@@ -61,7 +61,7 @@ void record_shared_product(const Recording& recording, const SharedExpert& exper
                                                 .count = recording.step.rows,
                                                 .kind = expert.gate_kind,
                                                 .row_gate = rows.row_gate,
-                                                .halves = reads_halves(expert.down)});
+                                                .packed = reads_packed(expert.down)});
 }
 
 void record_shared_output(const Recording& recording, const SharedExpert& expert, const SharedRows& rows) {

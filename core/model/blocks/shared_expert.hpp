@@ -28,8 +28,8 @@ void declare_shared_expert(TensorTable& table, const Config& config, uint32_t la
 /// The expert over tensors that declare_shared_expert() declared; empty without a shared expert.
 std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Whether decode rows read the halves of h.
-bool reads_halves(const SharedExpert& expert);
+/// Whether decode rows read the packed form of h.
+bool reads_packed(const SharedExpert& expert);
 
 /// The expert's inner rows. Without a gate, `gate` and `up` are the same.
 struct SharedRows {

@@ -56,7 +56,7 @@ void record(const Recording& recording, const ShortConvolutionBlock& block, cons
     const uint32_t channels = block.output.weights.weight.columns;
     const kernels::Activations input = recording.rows(3 * channels);
     const kernels::Activations output = recording.matrix_input(channels);
-    record_norm(recording, block.norm, reads_halves(block.input));
+    record_norm(recording, block.norm, reads_packed(block.input));
     const std::array<Projection, 1> projections{{{block.input, input}}};
     record_projections(recording, block.norm, projections);
     kernels::short_convolution(recording.launcher,
@@ -67,7 +67,6 @@ void record(const Recording& recording, const ShortConvolutionBlock& block, cons
                                 .ring = convolution_ring(state, 0, block.convolution_width),
                                 .width = block.convolution_width,
                                 .kind = kernels::ConvolutionKind::gated});
-    record_halves(recording, output, reads_halves(block.output.weights));
     record_output(recording, block.output, output);
 }
 

@@ -69,8 +69,8 @@ void add_attention_cases(Cases& cases, const PlanTarget&) {
                                  operation.path = path;
                                  attention({library, recorder}, operation);
                              }
-                             operation.halves = attention_writes_halves(library.target(), operation.shape());
-                             if (operation.halves)
+                             operation.packed = attention_writes_packed(library.target(), operation.shape());
+                             if (operation.packed)
                                  attention({library, recorder}, operation);
                          }});
     }

@@ -6,7 +6,7 @@ namespace etna::bench {
 
 Activations activations(Space& space, uint32_t columns) {
     return {
-        .range = space.take(), .columns = columns, .stride = padded_columns(columns), .halves = space.take()};
+        .range = space.take(), .columns = columns, .stride = padded_columns(columns), .packed = space.take()};
 }
 
 Matrix matrix(Space& space, Layout layout, uint32_t rows) {

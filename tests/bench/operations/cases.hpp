@@ -33,7 +33,7 @@ AddCases add_expert_sum_cases;
 AddCases add_fused_linear_cases;
 AddCases add_gate_multiply_cases;
 AddCases add_gated_rms_norm_cases;
-AddCases add_halve_cases;
+AddCases add_pack_cases;
 AddCases add_heads_linear_cases;
 AddCases add_heads_product_cases;
 AddCases add_latent_store_cases;

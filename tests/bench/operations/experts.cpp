@@ -45,7 +45,7 @@ void add_expert_gate_up(Cases& cases, Layout layout, uint32_t rows) {
                                     .up = stack,
                                     .input = activations(space, width),
                                     .output = activations(space, width),
-                                    .halves = true,
+                                    .packed = true,
                                     .counters = space.take(),
                                     .choice = choice};
              if (rows > 1) {

@@ -16,7 +16,7 @@ void add_fused_linear(Cases& cases, Layout layout, uint32_t count) {
                              FusedLinear operation{.weight = matrix(space, layout, width),
                                                    .input = activations(space, width),
                                                    .output = activations(space, width),
-                                                   .halves = space.take(),
+                                                   .packs = activations(space, width),
                                                    .counters = space.take(),
                                                    .count = count};
                              if (gated)

@@ -9,17 +9,17 @@
 namespace etna::bench {
 namespace {
 
-void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false) {
+void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool packed = false) {
     constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid", "relu"};
     cases.push_back({fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)],
-                                 biases ? ", biases" : "", halves ? ", halves" : ""),
+                                 biases ? ", biases" : "", packed ? ", packed" : ""),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
                          GateMultiply operation{.gate = activations(space, width),
                                                 .up = activations(space, width),
                                                 .count = 1,
                                                 .kind = gate,
-                                                .halves = halves};
+                                                .packed = packed};
                          if (biases) {
                              operation.biases = GateBiases{.gate = space.take(),
                                                            .up = space.take(),
@@ -36,7 +36,7 @@ void add_gate_multiply_cases(Cases& cases, const PlanTarget& target) {
     for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid, Gate::relu})
         add_gate_multiply(cases, gate, false);
     add_gate_multiply(cases, Gate::clamped_silu, true);
-    if (reads_halves(target, width))
+    if (reads_packed(target, width))
         add_gate_multiply(cases, Gate::silu, false, true);
 }
 

@@ -5,17 +5,17 @@
 namespace etna::bench {
 
 void add_rms_norm_cases(Cases& cases, const PlanTarget& target) {
-    for (const bool halves : {false, true}) {
-        if (halves && !reads_halves(target, width))
+    for (const bool packed : {false, true}) {
+        if (packed && !reads_packed(target, width))
             continue;
         cases.push_back(
-            {halves ? "rms_norm, halves" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
+            {packed ? "rms_norm, packed" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
                  Space space;
                  rms_norm({library, recorder}, {.input = activations(space, width),
                                                 .output = activations(space, width),
                                                 .weight = space.take(),
                                                 .count = 1,
-                                                .halves = halves});
+                                                .packed = packed});
              }});
     }
 }

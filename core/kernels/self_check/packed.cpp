@@ -1,4 +1,4 @@
-#include "core/kernels/self_check/halves.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 #include "core/base/half.hpp"
 #include "core/kernels/layout.hpp"
@@ -13,7 +13,7 @@ namespace etna::kernels {
 namespace {
 
 constexpr uint32_t quarter_elements = tile_columns / 4;
-constexpr uint32_t quarter_words = halves_bytes(tile_columns) / 16;
+constexpr uint32_t quarter_words = packed_row_bytes(tile_columns) / 16;
 constexpr uint32_t scale_word = 1; ///< of a quarter
 constexpr uint32_t fine_scale_word = 2;
 constexpr uint32_t sums_word = 4;
@@ -212,14 +212,14 @@ uint16_t float_to_half(float x) {
     return static_cast<uint16_t>(sign | (magnitude - 0x38000000U + 0x0FFF + (magnitude >> 13 & 1)) >> 13);
 }
 
-std::vector<uint32_t> halves_of(std::span<const float> rows) {
+std::vector<uint32_t> packed_of(std::span<const float> rows) {
     std::vector<uint32_t> words(rows.size() / tile_columns * block_words);
     for (std::size_t block = 0; block < rows.size() / tile_columns; ++block)
         put_block(rows.subspan(block * tile_columns, tile_columns), words.data() + block * block_words);
     return words;
 }
 
-bool halves_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected) {
+bool packed_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const std::size_t word = i % quarter_words;
         const bool is_sum = word >= sums_word && word < code_sums_word;

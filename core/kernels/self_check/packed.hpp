@@ -8,18 +8,18 @@
 
 namespace etna::kernels {
 
-/// Rows of activations, [rows][columns] with columns a multiple of tile_columns, as blocks of halves
-/// and codes (shaders/include/halves.glsl), in words. Sums are added in order.
-std::vector<uint32_t> halves_of(std::span<const float> rows);
+/// Rows of activations, [rows][columns] with columns a multiple of tile_columns, as packed blocks
+/// and codes (shaders/include/packed.glsl), in words. Sums are added in order.
+std::vector<uint32_t> packed_of(std::span<const float> rows);
 
-/// Whether blocks have the expected halves, bit by bit, and sums of them that differ in the order of
+/// Whether blocks have the expected packed form, bit by bit, and sums of them that differ in the order of
 /// additions only. expect_blocks() compares the codes.
-bool halves_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected);
+bool packed_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected);
 
 /// The numbers that the codes of blocks represent, of 1 byte or with fine codes of 2, [blocks][tile_columns].
 std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes);
 
-/// Expects blocks of halves in `range` that represent these numbers, rounded to f16 within their block, and
+/// Expects packed blocks in `range` that represent these numbers, rounded to f16 within their block, and
 /// codes that represent the numbers if the target's kernels write them.
 void expect_blocks(KernelRun& run, vk::Range range, std::vector<Bounded> expected);
 

@@ -1,15 +1,15 @@
-#include "core/kernels/operations/halve.hpp"
+#include "core/kernels/operations/pack.hpp"
 #include "core/kernels/operations/uses.hpp"
-#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
 #include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/packed.hpp"
 
 #include <algorithm>
 
 namespace etna::kernels {
 namespace {
 
-void make_halve_problem(KernelRun& run, const KernelUse&) {
+void make_pack_problem(KernelRun& run, const KernelUse&) {
     constexpr uint32_t rows = 3;
     constexpr uint32_t columns = 2 * tile_columns;
     Noise noise(11);
@@ -18,29 +18,29 @@ void make_halve_problem(KernelRun& run, const KernelUse&) {
     std::fill_n(x.begin() + tile_columns, tile_columns, 0.0F); // a block without any magnitude
     std::for_each(x.end() - 40, x.end(), [](float& one) { one *= 0x1p-18F; }); // some subnormal halves
     Activations input = run.put_rows(x, rows, columns);
-    input.halves = run.put(std::vector<uint32_t>(halves_of(x).size(), 0xCDCDCDCD));
-    halve({run.library(), run.recorder()}, {.rows = input, .count = rows});
-    run.expect(input.halves, [expected = halves_of(x)](ByteView content) {
+    input.packed = run.put(std::vector<uint32_t>(packed_of(x).size(), 0xCDCDCDCD));
+    pack({run.library(), run.recorder()}, {.rows = input, .count = rows});
+    run.expect(input.packed, [expected = packed_of(x)](ByteView content) {
         const auto* words = reinterpret_cast<const uint32_t*>(content.data());
-        return halves_equal({words, expected.size()}, expected);
+        return packed_equal({words, expected.size()}, expected);
     });
     std::vector<Bounded> exact;
     exact.reserve(x.size());
     for (const float one : x)
         exact.push_back({one, 0});
-    expect_blocks(run, input.halves, exact);
+    expect_blocks(run, input.packed, exact);
 }
 
 } // namespace
 
-const Operation halve_operation{
-    .name = "halve",
+const Operation pack_operation{
+    .name = "pack",
     .uses =
         [](const PlanTarget& target) {
-            return reads_halves(target, tile_columns) ? one_use(halve_operation, shaders::halve())
+            return reads_packed(target, tile_columns) ? one_use(pack_operation, shaders::pack())
                                                       : std::vector<KernelUse>();
         },
-    .make_problem = make_halve_problem,
+    .make_problem = make_pack_problem,
 };
 
 } // namespace etna::kernels
