@@ -40,9 +40,11 @@ inline WeightSource random_weight(std::mt19937& random, kernels::Format format, 
     source.values = {.rows = rows, .columns = columns, .values = {}, .type = type};
     const std::size_t row_bytes = source.bytes.size() / rows;
     for (uint32_t row = 0; row < rows; ++row) {
-        const auto decoded =
-            reference::decode_row(type, ByteView(source.bytes).subspan(row * row_bytes, row_bytes), columns);
+        const ByteView own = ByteView(source.bytes).subspan(row * row_bytes, row_bytes);
+        const auto decoded = reference::decode_row(type, own, columns);
+        const auto in_half = reference::decode_row_in_half(type, own, columns);
         source.values.values.insert(source.values.values.end(), decoded.begin(), decoded.end());
+        source.values.in_half.insert(source.values.in_half.end(), in_half.begin(), in_half.end());
     }
     return source;
 }

@@ -104,14 +104,40 @@ bool can_decode(gguf::TensorType type) {
     return find_format(type) != nullptr;
 }
 
-std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns) {
+namespace {
+
+std::vector<Element> elements_of(gguf::TensorType type, ByteView bytes, std::size_t columns) {
     const Format* format = find_format(type);
     assert(format != nullptr && columns % format->elements == 0);
     const std::size_t blocks = columns / format->elements;
     assert(bytes.size() == blocks * format->bytes);
-    std::vector<double> values(columns);
+    std::vector<Element> elements(columns);
     for (std::size_t i = 0; i < blocks; ++i)
-        format->decode(bytes.data() + i * format->bytes, values.data() + i * format->elements);
+        format->decode(bytes.data() + i * format->bytes, elements.data() + i * format->elements);
+    return elements;
+}
+
+double in_half(const Element& element) {
+    constexpr double spread = 16; // keeps small scales from the subnormal numbers
+    const double scale = round_to_half(spread * element.scale);
+    const double offset = round_to_half(spread * element.offset);
+    return round_to_half(scale * element.code + offset) / spread;
+}
+
+} // namespace
+
+std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns) {
+    std::vector<double> values;
+    for (const Element& element : elements_of(type, bytes, columns))
+        values.push_back(element.scale * element.code + element.offset);
+    return values;
+}
+
+std::vector<double> decode_row_in_half(gguf::TensorType type, ByteView bytes, std::size_t columns) {
+    const bool is_plain = find_format(type)->elements == 1;
+    std::vector<double> values;
+    for (const Element& element : elements_of(type, bytes, columns))
+        values.push_back(is_plain ? round_to_half(element.code) : in_half(element));
     return values;
 }
 
@@ -122,9 +148,11 @@ Matrix decode_matrix(const gguf::Tensor& tensor, ByteView bytes) {
                   .type = tensor.type};
     const std::size_t row_bytes = matrix.rows == 0 ? 0 : bytes.size() / matrix.rows;
     for (std::size_t row = 0; row < matrix.rows; ++row) {
-        const auto values =
-            decode_row(tensor.type, bytes.subspan(row * row_bytes, row_bytes), matrix.columns);
+        const ByteView own = bytes.subspan(row * row_bytes, row_bytes);
+        const auto values = decode_row(tensor.type, own, matrix.columns);
+        const auto in_half = decode_row_in_half(tensor.type, own, matrix.columns);
         matrix.values.insert(matrix.values.end(), values.begin(), values.end());
+        matrix.in_half.insert(matrix.in_half.end(), in_half.begin(), in_half.end());
     }
     return matrix;
 }

@@ -35,6 +35,8 @@ struct Matrix {
     std::size_t columns = 0;
     std::vector<double> values = {};
     gguf::TensorType type = gguf::TensorType::f32; ///< as the file stores it
+    /// The elements as matrix units take them from tiles: decode_row_in_half(). Empty: as `values` round to.
+    std::vector<double> in_half = {};
 
     [[nodiscard]] std::span<const double> row(std::size_t index) const {
         return std::span(values).subspan(index * columns, columns);
@@ -53,6 +55,11 @@ bool can_decode(gguf::TensorType type);
 /// decoders (decode_*.cpp). Preconditions (asserted): can_decode(type), `columns` is a multiple of the block
 /// length, `bytes` is exactly one row.
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
+
+/// The same in f16, which is how a matrix in tiles reaches matrix units: scale and offset of an element, times 16,
+/// are rounded, then scale x code + offset is rounded once; returned without the 16. Elements of F16 and BF16 are
+/// rounded alone.
+std::vector<double> decode_row_in_half(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
 /// All rows of a tensor whose content `bytes` is: columns = shape[0], rows = shape[1] * shape[2] * shape[3].
 /// Precondition (asserted): can_decode(tensor.type).

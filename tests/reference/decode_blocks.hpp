@@ -6,9 +6,15 @@
 // The stored blocks of each element format, one function per format, in one file per family.
 namespace etna::reference {
 
-/// Turns one block at `bytes` (no alignment) into its elements at `values`, exactly. Blocks are little
-/// endian.
-using DecodeBlock = void(const std::byte* bytes, double* values);
+/// An element as its format has it: scale x code + offset, all three exact.
+struct Element {
+    double scale = 1;
+    double code = 0;
+    double offset = 0;
+};
+
+/// Turns one block at `bytes` (no alignment) into its elements. Blocks are little endian.
+using DecodeBlock = void(const std::byte* bytes, Element* elements);
 
 // decode_plain.cpp: one element
 DecodeBlock decode_f32;

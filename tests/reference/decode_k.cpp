@@ -54,57 +54,57 @@ int six_bit_scale(const std::byte* bytes, std::size_t i) {
 
 // 84 bytes: a byte per 16 elements at 0 (scale in the low half, minimum in the high one), two bits per
 // element at 16, d at 80, dmin at 82.
-void decode_q2_k(const std::byte* bytes, double* values) {
+void decode_q2_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes + 80));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 82));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const std::byte* sub_block = bytes + i / 16;
-        values[i] = scale * bits_of(sub_block, 0, 4) * two_bits(bytes + 16, i) -
-                    minimum_scale * bits_of(sub_block, 4, 4);
+        elements[i] = {scale * bits_of(sub_block, 0, 4), double(two_bits(bytes + 16, i)),
+                       -minimum_scale * bits_of(sub_block, 4, 4)};
     }
 }
 
 // 110 bytes: the third bit of each element at 0, the lower two at 32, scales of 16 elements at 96, d at 108.
-void decode_q3_k(const std::byte* bytes, double* values) {
+void decode_q3_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes + 108));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const int quantum = two_bits(bytes + 32, i) | plane_bit(bytes, i) << 2;
-        values[i] = scale * six_bit_scale(bytes + 96, i / 16) * (quantum - 4);
+        elements[i] = {scale * six_bit_scale(bytes + 96, i / 16), double(quantum - 4), 0};
     }
 }
 
 // 144 bytes: d at 0, dmin at 2, scales and minima of 32 elements at 4, nibbles at 16.
-void decode_q4_k(const std::byte* bytes, double* values) {
+void decode_q4_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 2));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const ScaleAndMinimum sub_block = six_bit_pair(bytes + 4, i / 32);
-        values[i] =
-            scale * sub_block.scale * paired_nibble(bytes + 16, i) - minimum_scale * sub_block.minimum;
+        elements[i] = {scale * sub_block.scale, double(paired_nibble(bytes + 16, i)),
+                       -minimum_scale * sub_block.minimum};
     }
 }
 
 // 176 bytes: d at 0, dmin at 2, scales and minima of 32 elements at 4, the fifth bit of each element at 16,
 // the lower four at 48.
-void decode_q5_k(const std::byte* bytes, double* values) {
+void decode_q5_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 2));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const ScaleAndMinimum sub_block = six_bit_pair(bytes + 4, i / 32);
         const int quantum = paired_nibble(bytes + 48, i) | plane_bit(bytes + 16, i) << 4;
-        values[i] = scale * sub_block.scale * quantum - minimum_scale * sub_block.minimum;
+        elements[i] = {scale * sub_block.scale, double(quantum), -minimum_scale * sub_block.minimum};
     }
 }
 
 // 210 bytes: the lower four bits at 0, the upper two at 128, signed scales of 16 elements at 192, d at 208.
 // Each half of 128 elements has 64 bytes of nibbles: its first 64 elements the low halves, the others the
 // high ones.
-void decode_q6_k(const std::byte* bytes, double* values) {
+void decode_q6_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes + 208));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const int low = bits_of(bytes + 64 * (i / 128) + i % 64, 4 * (i / 64 % 2), 4);
         const int quantum = low | two_bits(bytes + 128, i) << 4;
-        values[i] = scale * load<int8_t>(bytes + 192 + i / 16) * (quantum - 32);
+        elements[i] = {scale * load<int8_t>(bytes + 192 + i / 16), double(quantum - 32), 0};
     }
 }
 

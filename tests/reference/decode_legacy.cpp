@@ -17,40 +17,40 @@ int five_bits(const std::byte* nibbles, const std::byte* fifth_bits, std::size_t
 } // namespace
 
 // 18 bytes: d at 0, nibbles at 2.
-void decode_q4_0(const std::byte* bytes, double* values) {
+void decode_q4_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        values[i] = scale * (split_nibble(bytes + 2, i) - 8);
+        elements[i] = {scale, double((split_nibble(bytes + 2, i) - 8)), 0};
 }
 
 // 20 bytes: d at 0, m at 2, nibbles at 4.
-void decode_q4_1(const std::byte* bytes, double* values) {
+void decode_q4_1(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum = half_to_double(load<uint16_t>(bytes + 2));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        values[i] = scale * split_nibble(bytes + 4, i) + minimum;
+        elements[i] = {scale, double(split_nibble(bytes + 4, i)), minimum};
 }
 
 // 22 bytes: d at 0, fifth bits at 2, nibbles at 6.
-void decode_q5_0(const std::byte* bytes, double* values) {
+void decode_q5_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        values[i] = scale * (five_bits(bytes + 6, bytes + 2, i) - 16);
+        elements[i] = {scale, double((five_bits(bytes + 6, bytes + 2, i) - 16)), 0};
 }
 
 // 24 bytes: d at 0, m at 2, fifth bits at 4, nibbles at 8.
-void decode_q5_1(const std::byte* bytes, double* values) {
+void decode_q5_1(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum = half_to_double(load<uint16_t>(bytes + 2));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        values[i] = scale * five_bits(bytes + 8, bytes + 4, i) + minimum;
+        elements[i] = {scale, double(five_bits(bytes + 8, bytes + 4, i)), minimum};
 }
 
 // 34 bytes: d at 0, signed bytes at 2; d * q.
-void decode_q8_0(const std::byte* bytes, double* values) {
+void decode_q8_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        values[i] = scale * load<int8_t>(bytes + 2 + i);
+        elements[i] = {scale, double(load<int8_t>(bytes + 2 + i)), 0};
 }
 
 } // namespace etna::reference

@@ -3,16 +3,16 @@
 
 namespace etna::reference {
 
-void decode_f32(const std::byte* bytes, double* values) {
-    *values = load<float>(bytes);
+void decode_f32(const std::byte* bytes, Element* element) {
+    element->code = load<float>(bytes);
 }
 
-void decode_f16(const std::byte* bytes, double* values) {
-    *values = half_to_double(load<uint16_t>(bytes));
+void decode_f16(const std::byte* bytes, Element* element) {
+    element->code = half_to_double(load<uint16_t>(bytes));
 }
 
-void decode_bf16(const std::byte* bytes, double* values) {
-    *values = bfloat16_to_double(load<uint16_t>(bytes));
+void decode_bf16(const std::byte* bytes, Element* element) {
+    element->code = bfloat16_to_double(load<uint16_t>(bytes));
 }
 
 } // namespace etna::reference

@@ -73,8 +73,12 @@ Vector rounded_together(View x) {
 Vector linear_in_half(const Matrix& weights, View x) {
     if (weights.type == gguf::TensorType::f32)
         return linear(weights, x);
+    constexpr std::size_t tile_columns = 256; // matrices of other widths are not in tiles
     Matrix rounded = weights;
-    std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
+    if (weights.columns % tile_columns == 0 && !weights.in_half.empty())
+        rounded.values = weights.in_half;
+    else
+        std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
     return linear(rounded, rounded_together(x));
 }
 

@@ -98,9 +98,22 @@ private:
 // Rows [first, first + count) as a separate matrix.
 Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
     Matrix part{.rows = count, .columns = whole.columns, .values = {}, .type = whole.type};
-    for (std::size_t row = first; row < first + count; ++row)
-        part.values.insert(part.values.end(), whole.row(row).begin(), whole.row(row).end());
+    const auto copy = [&](const std::vector<double>& from, std::vector<double>& to) {
+        const View rows = View(from).subspan(first * whole.columns, count * whole.columns);
+        to.assign(rows.begin(), rows.end());
+    };
+    copy(whole.values, part.values);
+    if (!whole.in_half.empty())
+        copy(whole.in_half, part.in_half);
     return part;
+}
+
+// One matrix above another.
+Matrix stacked(Matrix upper, const Matrix& lower) {
+    upper.rows += lower.rows;
+    upper.values.insert(upper.values.end(), lower.values.begin(), lower.values.end());
+    upper.in_half.insert(upper.in_half.end(), lower.in_half.begin(), lower.in_half.end());
+    return upper;
 }
 
 // Of a matrix whose rows repeat pieces of these lengths, the rows of piece `which` of every repetition.
@@ -110,19 +123,10 @@ Matrix piece_of(const Matrix& whole, const std::vector<std::size_t>& lengths, st
         for (std::size_t piece = 0; piece < lengths.size(); row += lengths[piece++]) {
             if (piece != which)
                 continue;
-            const Matrix rows = rows_of(whole, row, lengths[piece]);
-            part.rows += rows.rows;
-            part.values.insert(part.values.end(), rows.values.begin(), rows.values.end());
+            part = stacked(std::move(part), rows_of(whole, row, lengths[piece]));
         }
     }
     return part;
-}
-
-// One matrix above another.
-Matrix stacked(Matrix upper, const Matrix& lower) {
-    upper.rows += lower.rows;
-    upper.values.insert(upper.values.end(), lower.values.begin(), lower.values.end());
-    return upper;
 }
 
 bool has_post_norms(const Config& config) {
