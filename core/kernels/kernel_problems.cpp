@@ -41,14 +41,18 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
         Activations input = memory.rows(count, columns);
         if (layout.arrangement == Arrangement::tiles)
             input.packed = memory.take(count * packed_row_bytes(columns));
+        input.f16 = memory.take(count * f16_row_bytes(columns));
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
+        const vk::Range parts =
+            memory.take(linear_part_bytes(library.target(), layout, rows, columns, path, count));
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
             linear({library, recorder}, {.weight = weights[repetition % weights.size()],
                                          .input = input,
                                          .output = output,
                                          .count = count,
-                                         .path = path});
+                                         .path = path,
+                                         .parts = parts});
         };
     };
     return {.name = fmt::format("linear {} {} x {}, {} {} row{}", to_string(layout.format), rows, columns,

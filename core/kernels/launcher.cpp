@@ -41,13 +41,14 @@ void Launcher::launch(const Launch& launch, ByteView arguments) const {
                          .writes = launch.writes});
 }
 
-void Launcher::note_packed(const Activations& rows, uint32_t first, uint32_t count) const {
+void Launcher::note_packed(const Activations& rows, PackedForm form, uint32_t first, uint32_t count) const {
     if (forms_ != nullptr)
-        forms_->note(rows, first, count);
+        forms_->note(rows, form, first, count);
 }
 
-PackedForms::RowSpan Launcher::missing_packed(const Activations& rows, uint32_t first, uint32_t count) const {
-    return forms_ != nullptr ? forms_->missing(rows, first, count) : PackedForms::RowSpan{};
+PackedForms::RowSpan Launcher::missing_packed(const Activations& rows, PackedForm form, uint32_t first,
+                                              uint32_t count) const {
+    return forms_ != nullptr ? forms_->missing(rows, form, first, count) : PackedForms::RowSpan{};
 }
 
 void Launcher::fail(Error error) const {

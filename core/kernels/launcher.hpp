@@ -72,11 +72,11 @@ public:
     /// Gets the pipeline and records the dispatch; if the pipeline is unavailable, fails.
     void launch(const Launch& launch, ByteView arguments) const;
 
-    /// The last launch wrote the packed form of rows [first, first + count).
-    void note_packed(const Activations& rows, uint32_t first, uint32_t count) const;
+    /// The last launch wrote rows [first, first + count) in this form too.
+    void note_packed(const Activations& rows, PackedForm form, uint32_t first, uint32_t count) const;
     /// PackedForms::missing(); none without forms.
-    [[nodiscard]] PackedForms::RowSpan missing_packed(const Activations& rows, uint32_t first,
-                                                      uint32_t count) const;
+    [[nodiscard]] PackedForms::RowSpan missing_packed(const Activations& rows, PackedForm form,
+                                                      uint32_t first, uint32_t count) const;
 
     /// vk::Recorder::fail()
     void fail(Error error) const;

@@ -127,6 +127,20 @@ constexpr uint64_t packed_row_bytes(uint32_t columns) {
     return columns / tile_columns * block_bytes;
 }
 
+/// Bytes of a row of activations in f16 with one factor (shaders/include/f16_row.glsl).
+constexpr uint64_t f16_row_bytes(uint32_t columns) {
+    return uint64_t{columns} * 2 + 16;
+}
+
+/// The forms of activations that matrices in tiles read.
+enum class PackedForm : uint8_t {
+    blocks, ///< decode rows, and experts: packed_row_bytes()
+    f16,    ///< prefill rows, on matrix units: f16_row_bytes()
+};
+constexpr uint64_t row_bytes(PackedForm form, uint32_t columns) {
+    return form == PackedForm::blocks ? packed_row_bytes(columns) : f16_row_bytes(columns);
+}
+
 /// Activations on the device: f32, [row][stride], of which `columns` are used; the rest are zeros and never
 /// written. `stride` is a multiple of column_padding.
 struct Activations {
@@ -134,7 +148,8 @@ struct Activations {
     uint32_t columns = 0;
     uint32_t stride = 0;
     vk::Range packed =
-        {}; ///< the same rows for matrices in tiles, [row] packed_row_bytes(); empty: there are none
+        {}; ///< the same rows as PackedForm::blocks, [row] packed_row_bytes(); empty: there are none
+    vk::Range f16 = {}; ///< the same rows as PackedForm::f16, [row] f16_row_bytes(); empty: there are none
 
     [[nodiscard]] vk::Range rows(uint32_t first, uint32_t count) const {
         return range.part(uint64_t{first} * stride * 4, uint64_t{count} * stride * 4);
@@ -142,12 +157,25 @@ struct Activations {
     [[nodiscard]] vk::Range packed_rows(uint32_t first, uint32_t count) const {
         return packed.part(first * packed_row_bytes(columns), count * packed_row_bytes(columns));
     }
-    /// Rows [first, first + count) with their packed form, if there are any.
+    [[nodiscard]] const vk::Range& form(PackedForm form) const {
+        return form == PackedForm::blocks ? packed : f16;
+    }
+    [[nodiscard]] vk::Range form_rows(PackedForm which, uint32_t first, uint32_t count) const {
+        const uint64_t bytes = row_bytes(which, columns);
+        return form(which).part(first * bytes, count * bytes);
+    }
+    /// Whether there is room for rows [0, end) in this form.
+    [[nodiscard]] bool has_form(PackedForm which, uint64_t end) const {
+        return columns >= tile_columns && columns % tile_columns == 0 &&
+               form(which).bytes >= end * row_bytes(which, columns);
+    }
+    /// Rows [first, first + count) with their packed forms, if there are any.
     [[nodiscard]] Activations part(uint32_t first, uint32_t count) const {
         return {.range = rows(first, count),
                 .columns = columns,
                 .stride = stride,
-                .packed = packed.bytes > 0 ? packed_rows(first, count) : vk::Range{}};
+                .packed = packed.bytes > 0 ? packed_rows(first, count) : vk::Range{},
+                .f16 = f16.bytes > 0 ? form_rows(PackedForm::f16, first, count) : vk::Range{}};
     }
 };
 

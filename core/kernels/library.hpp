@@ -59,6 +59,13 @@ Arrangement exact_arrangement(const PlanTarget& target, Format format);
 /// Whether matrices of this width may be loaded in tiles, whose kernels read their input's packed form.
 bool reads_packed(const PlanTarget& target, uint32_t columns);
 
+/// The packed forms that kernels read of inputs of this width.
+struct ReadForms {
+    bool blocks = false;
+    bool f16 = false;
+};
+ReadForms read_forms(const PlanTarget& target, uint32_t columns);
+
 /// Provides a library's shaders; called from any thread. The returned code must outlive the library.
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;
 

@@ -44,10 +44,25 @@ constexpr uint32_t matrices_max = 4; ///< of sums that one subgroup holds, in ei
 /// Workgroups that fill large devices; a matrix with fewer takes smaller tiles.
 constexpr uint32_t matrix_workgroups_min = 128;
 
-/// matrix_tiles.comp's arrays: two steps of weights and inputs in rows of 80 bytes, factors, and the levels
-/// of some formats.
+/// Parts of k whose sums are added afterwards, so that prompts of some hundred rows fill large devices: a
+/// function of the shape alone, so that a row has the same bits in every step. A part has at least 1,024
+/// columns; matrices of many more are split once more, because their workgroups are few and long.
+uint32_t matrix_splits(uint32_t rows, uint32_t columns) {
+    constexpr uint32_t usual_columns_of_tiles = 4; // tiles of 128 that a prompt of 512 rows has
+    constexpr uint32_t workgroups_wanted = 192;
+    constexpr uint32_t split_columns_min = 1024;
+    constexpr uint32_t many_columns = 8192;
+    const uint32_t tiles = divide_up(rows, matrix_tiles.front().rows) * usual_columns_of_tiles;
+    uint32_t splits = 1;
+    while (splits * tiles < workgroups_wanted && columns / (2 * splits) >= split_columns_min)
+        splits *= 2;
+    return splits > 1 && columns >= many_columns ? 2 * splits : splits;
+}
+
+/// matrix_tiles.comp's arrays: two steps of weights and inputs in rows of 80 bytes, and the levels of some
+/// formats.
 uint32_t matrix_tile_bytes(const MatrixTile& tile) {
-    return 2 * (tile.rows + tile.columns) * (prompt_tile_depth + 8) * 2 + tile.columns * 4 + 1024;
+    return 2 * (tile.rows + tile.columns) * (prompt_tile_depth + 8) * 2 + 1024;
 }
 
 /// Size of the subgroups of kernels with matrix units.
@@ -72,7 +87,8 @@ bool matrix_tile_fits(const PlanTarget& target, const MatrixTile& tile, uint32_t
 
 /// The largest tile that fits, without columns that no input fills and with enough workgroups; nothing if
 /// the target cannot run matrix_tiles.
-std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, uint32_t count) {
+std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, uint32_t splits,
+                                      uint32_t count) {
     const vk::DeviceProfile& profile = target.profile;
     const uint32_t subgroup = matrix_subgroup(target);
     if (profile.matrix_shape.rows == 0 || prompt_tile_depth % profile.matrix_shape.depth != 0 ||
@@ -84,7 +100,7 @@ std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, u
             continue;
         found = tile;
         if (tile.columns < 2 * count &&
-            divide_up(rows, tile.rows) * divide_up(count, tile.columns) >= matrix_workgroups_min)
+            splits * divide_up(rows, tile.rows) * divide_up(count, tile.columns) >= matrix_workgroups_min)
             break;
     }
     return found;
@@ -164,9 +180,10 @@ std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format) {
 }
 
 std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
-                                            uint32_t count) {
+                                            uint32_t columns, uint32_t count) {
     const vk::DeviceProfile& profile = target.profile;
-    const std::optional<MatrixTile> tile = matrix_tile(target, rows, count);
+    const uint32_t splits = matrix_splits(rows, columns);
+    const std::optional<MatrixTile> tile = matrix_tile(target, rows, splits, count);
     if (!tile || !runs(target, shaders::matrix_tiles(static_cast<shaders::Format>(format))))
         return std::nullopt;
     const uint32_t subgroup = matrix_subgroup(target);
@@ -177,12 +194,13 @@ std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format for
                       .parts = tile->subgroups_down,
                       .rows_each = tile->rows,
                       .columns_each = tile->columns,
+                      .splits = splits,
                       .subgroup = profile.subgroup_size_control ? subgroup : 0};
 }
 
 bool prompts_read_packed(const PlanTarget& target) {
     return target.family != PlanFamily::lavapipe &&
-           matrix_tiles_plan(target, Format::f16, tile_columns, tile_columns).has_value();
+           matrix_tiles_plan(target, Format::f16, tile_columns, tile_columns, 1).has_value();
 }
 
 std::optional<AttentionPlan> prompt_attention_plan(const PlanTarget& target, const AttentionShape& shape,

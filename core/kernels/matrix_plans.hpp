@@ -23,7 +23,7 @@ std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format);
 
 /// A plan of `matrix_tiles` for a matrix in tiles of so many rows, and `count` rows of the batch.
 std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
-                                            uint32_t count);
+                                            uint32_t columns, uint32_t count);
 
 /// A plan of `prompt`, which serves prefill rows of GPUs with matrix units unless only the general kernel is
 /// trusted; empty if another kernel serves the rows.

@@ -19,6 +19,7 @@
 #include "core/kernels/operations/sample.hpp"
 #include "core/kernels/operations/short_convolution.hpp"
 #include "core/kernels/operations/soft_cap.hpp"
+#include "core/kernels/operations/sum_parts.hpp"
 #include "core/kernels/operations/suppress.hpp"
 
 namespace etna::kernels {
@@ -35,6 +36,8 @@ constexpr const Operation* every_operation[] = {
     &heads_product_operation,
     &rms_norm_operation,
     &pack_operation,
+    &pack_f16_operation,
+    &sum_parts_operation,
     &rotary_store_operation,
     &latent_store_operation,
     &attention_operation,

@@ -11,30 +11,47 @@ void PackedForms::forget(const vk::Range& range) {
                   [&](const Current& one) { return one.rows.overlaps(range) || one.packed.overlaps(range); });
 }
 
-void PackedForms::note(const Activations& rows, uint32_t first, uint32_t count) {
-    current_.push_back({.rows = rows.rows(first, count), .packed = rows.packed_rows(first, count)});
+PackedForms::RowSpan PackedForms::Current::span_of(const Activations& all, PackedForm form) const {
+    const vk::Range& all_packed = all.form(form);
+    if (rows.address < all.range.address || row_bytes != uint64_t{all.stride} * sizeof(float) ||
+        packed_row_bytes != kernels::row_bytes(form, all.columns))
+        return {};
+    const uint64_t offset = rows.address - all.range.address;
+    const uint64_t first = offset / row_bytes;
+    if (offset % row_bytes != 0 || packed.address != all_packed.address + first * packed_row_bytes)
+        return {};
+    return {.first = static_cast<uint32_t>(first),
+            .count = static_cast<uint32_t>(packed.bytes / packed_row_bytes)};
 }
 
-PackedForms::RowSpan PackedForms::missing(const Activations& rows, uint32_t first, uint32_t count) const {
-    const uint64_t row_bytes = packed_row_bytes(rows.columns);
-    const vk::Range all = rows.packed_rows(first, count);
-    const uint64_t end = all.address + all.bytes;
-    uint64_t from = all.address;
-    const auto holds_from = [&](const Current& one) { return one.packed.overlaps({from, row_bytes}); };
-    for (auto one = current_.begin(); from < end && one != current_.end();) {
-        one = std::ranges::find_if(current_, holds_from);
-        if (one != current_.end())
-            from = one->packed.address + one->packed.bytes;
+void PackedForms::note(const Activations& rows, PackedForm form, uint32_t first, uint32_t count) {
+    current_.push_back({.rows = rows.rows(first, count),
+                        .packed = rows.form_rows(form, first, count),
+                        .row_bytes = uint64_t{rows.stride} * sizeof(float),
+                        .packed_row_bytes = row_bytes(form, rows.columns)});
+}
+
+PackedForms::RowSpan PackedForms::missing(const Activations& rows, PackedForm form, uint32_t first,
+                                          uint32_t count) const {
+    const uint32_t end = first + count;
+    uint32_t begin = first;
+    const auto holds_begin = [&](const Current& one) {
+        const RowSpan span = one.span_of(rows, form);
+        const bool holds = span.first <= begin && begin < span.first + span.count;
+        begin = holds ? span.first + span.count : begin;
+        return holds;
+    };
+    while (begin < end && std::ranges::any_of(current_, holds_begin)) {
     }
-    if (from >= end)
+    if (begin >= end)
         return {};
-    uint64_t to = end;
+    uint32_t last = end;
     for (const Current& one : current_) {
-        if (one.packed.address > from)
-            to = std::min(to, one.packed.address);
+        const RowSpan span = one.span_of(rows, form);
+        if (span.count > 0 && span.first > begin)
+            last = std::min(last, span.first);
     }
-    return {.first = first + static_cast<uint32_t>((from - all.address) / row_bytes),
-            .count = static_cast<uint32_t>((to - from) / row_bytes)};
+    return {.first = begin, .count = last - begin};
 }
 
 } // namespace etna::kernels

@@ -22,17 +22,24 @@ public:
     /// A launch wrote `range`: what was packed there, or packed from there, is no longer current.
     void forget(const vk::Range& range);
 
-    /// Rows [first, first + count) were packed. Precondition: the activation has room for its packed form.
-    void note(const Activations& rows, uint32_t first, uint32_t count);
+    /// Rows [first, first + count) were packed. Precondition: the activation has room for this form.
+    void note(const Activations& rows, PackedForm form, uint32_t first, uint32_t count);
 
     /// The first consecutive rows of [first, first + count) that are not packed; count 0: all are.
-    [[nodiscard]] RowSpan missing(const Activations& rows, uint32_t first, uint32_t count) const;
+    [[nodiscard]] RowSpan missing(const Activations& rows, PackedForm form, uint32_t first,
+                                  uint32_t count) const;
 
 private:
-    /// Rows as f32, and their packed form.
+    /// Consecutive rows as f32, and in a packed form.
     struct Current {
         vk::Range rows;
         vk::Range packed;
+        uint64_t row_bytes = 0;
+        uint64_t packed_row_bytes = 0;
+
+        /// The rows of an activation that it holds; empty if it holds those of another one. Scratch memory is
+        /// used again: another value's packed rows may lie where this value's would.
+        [[nodiscard]] RowSpan span_of(const Activations& all, PackedForm form) const;
     };
     std::vector<Current> current_;
 };

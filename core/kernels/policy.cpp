@@ -251,6 +251,11 @@ bool reads_packed(const PlanTarget& target, uint32_t columns) {
            usable(shaders::linear_tiles(shaders::Format::f16), target.profile).has_value();
 }
 
+ReadForms read_forms(const PlanTarget& target, uint32_t columns) {
+    const bool blocks = reads_packed(target, columns);
+    return {.blocks = blocks, .f16 = blocks && prompts_read_packed(target)};
+}
+
 Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns) {
     return reads_packed(target, columns) && tiles_usable(target, format) ? Arrangement::tiles
                                                                          : exact_arrangement(target, format);
@@ -470,9 +475,10 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = columns_each};
     }
     if (path == RowPath::prefill && factors == OperandPrecision::f16_allowed) {
-        const std::optional<LinearPlan> plan = layout.arrangement == Arrangement::tiles
-                                                   ? matrix_tiles_plan(target, layout.format, rows, count)
-                                                   : matrix_plan(target, layout.format);
+        const std::optional<LinearPlan> plan =
+            layout.arrangement == Arrangement::tiles
+                ? matrix_tiles_plan(target, layout.format, rows, columns, count)
+                : matrix_plan(target, layout.format);
         if (plan)
             return *plan;
     }

@@ -86,7 +86,7 @@ std::size_t Arena::padded_part(uint32_t columns) {
     return parts_.size() - 1;
 }
 
-kernels::Activations Arena::rows(uint32_t count, uint32_t columns, bool has_packed) {
+kernels::Activations Arena::rows(uint32_t count, uint32_t columns, kernels::ReadForms forms) {
     const uint32_t stride = kernels::padded_columns(columns);
     const uint64_t row_bytes = uint64_t{stride} * sizeof(float);
     kernels::Activations taken{.range = {}, .columns = columns, .stride = stride};
@@ -97,8 +97,10 @@ kernels::Activations Arena::rows(uint32_t count, uint32_t columns, bool has_pack
         taken.range = {.address = parts_[part].address + take(part, count) * row_bytes,
                        .bytes = count * row_bytes};
     }
-    if (has_packed)
+    if (forms.blocks)
         taken.packed = bytes(count * kernels::packed_row_bytes(columns));
+    if (forms.f16)
+        taken.f16 = bytes(count * kernels::f16_row_bytes(columns));
     return taken;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
 #include "core/vk/range.hpp"
 
 #include <cstddef>
@@ -42,9 +43,9 @@ public:
     /// Over `memory` of sizes.total_bytes(), borrowed.
     Arena(vk::Range memory, const ArenaSizes& sizes);
 
-    /// f32 [count][columns]; padding is zero, other elements may have any value. With `has_packed` also their
-    /// halves, for columns that are a multiple of kernels::tile_columns.
-    kernels::Activations rows(uint32_t count, uint32_t columns, bool has_packed = false);
+    /// f32 [count][columns]; padding is zero, other elements may have any value. Also room for these packed
+    /// forms, for columns that are a multiple of kernels::tile_columns.
+    kernels::Activations rows(uint32_t count, uint32_t columns, kernels::ReadForms forms = {});
     /// Bytes with any content.
     vk::Range bytes(uint64_t bytes);
     /// Zeros, which are zero again after each dispatch.

@@ -90,7 +90,9 @@ void record_head(const Recording& recording, const Decoder& decoder, const HeadR
                        .indices = rows.indices,
                        .epsilon = decoder.epsilon,
                        .nan_probe = nan_probe,
-                       .packed = rows.head.layout.arrangement == kernels::Arrangement::tiles});
+                       .packs = rows.head.layout.arrangement == kernels::Arrangement::tiles
+                                    ? std::optional(kernels::PackedForm::blocks)
+                                    : std::nullopt});
     kernels::linear(recording.launcher, {.weight = rows.head,
                                          .input = activations.output_hidden,
                                          .output = activations.logits,

@@ -101,7 +101,7 @@ struct Recording {
         return matrix_input(step.rows, columns);
     }
     [[nodiscard]] kernels::Activations matrix_input(uint32_t count, uint32_t columns) const {
-        return arena.rows(count, columns, kernels::reads_packed(launcher.target(), columns));
+        return arena.rows(count, columns, kernels::read_forms(launcher.target(), columns));
     }
 };
 

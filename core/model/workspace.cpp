@@ -23,10 +23,9 @@ struct RowsSize {
     [[nodiscard]] uint64_t bytes() const {
         return uint64_t{rows} * kernels::padded_columns(columns) * sizeof(float);
     }
-    /// Of the packed form that a target's kernels read; 0: none do.
-    [[nodiscard]] uint64_t packed_row_bytes(const kernels::PlanTarget& target) const {
-        const bool is_read = feeds_matrices && kernels::reads_packed(target, columns);
-        return is_read ? rows * kernels::packed_row_bytes(columns) : 0;
+    /// The packed forms that a target's kernels read of them.
+    [[nodiscard]] kernels::ReadForms forms(const kernels::PlanTarget& target) const {
+        return feeds_matrices ? kernels::read_forms(target, columns) : kernels::ReadForms{};
     }
 };
 
@@ -74,8 +73,12 @@ Result<Activations> make_activations(const Config& config, const kernels::PlanTa
         kernels::Activations& rows = made.*size.member;
         rows = {.range = {}, .columns = size.columns, .stride = kernels::padded_columns(size.columns)};
         ETNA_TRY(rows.range, take(size.label, size.bytes()));
-        if (const uint64_t bytes = size.packed_row_bytes(target); bytes > 0) {
-            ETNA_TRY(rows.packed, take(size.label, bytes));
+        const kernels::ReadForms forms = size.forms(target);
+        if (forms.blocks) {
+            ETNA_TRY(rows.packed, take(size.label, size.rows * kernels::packed_row_bytes(size.columns)));
+        }
+        if (forms.f16) {
+            ETNA_TRY(rows.f16, take(size.label, size.rows * kernels::f16_row_bytes(size.columns)));
         }
     }
     for (const RangeSize& size : range_sizes(config, options)) {

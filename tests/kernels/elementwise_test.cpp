@@ -232,6 +232,8 @@ TEST_CASE("rms_norm and gate_multiply write the same packed form as pack to the 
             const auto with_packed = [&](kernels::Activations activations) {
                 activations.packed =
                     device.upload(std::vector<std::byte>(rows * kernels::packed_row_bytes(columns)));
+                activations.f16 =
+                    device.upload(std::vector<std::byte>(rows * kernels::f16_row_bytes(columns)));
                 return activations;
             };
             const auto input = device.upload_rows(random_floats(random, size), rows, columns);
@@ -239,25 +241,33 @@ TEST_CASE("rms_norm and gate_multiply write the same packed form as pack to the 
             const auto gate = with_packed(device.upload_rows(random_floats(random, size), rows, columns));
             const auto weight = device.upload(random_floats(random, columns));
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                kernels::rms_norm({library, recorder}, {.input = input,
-                                                        .output = normed,
-                                                        .weight = weight,
-                                                        .output_first = 1,
-                                                        .count = rows - 1,
-                                                        .packed = true});
+                for (const auto form : {kernels::PackedForm::blocks, kernels::PackedForm::f16})
+                    kernels::rms_norm({library, recorder}, {.input = input,
+                                                            .output = normed,
+                                                            .weight = weight,
+                                                            .output_first = 1,
+                                                            .count = rows - 1,
+                                                            .packs = form});
                 kernels::gate_multiply({library, recorder},
                                        {.gate = gate, .up = input, .count = rows, .packed = true});
             });
             for (const kernels::Activations& result : {normed, gate}) {
                 const auto repacked = with_packed(result);
                 device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                    kernels::pack({library, recorder}, {.rows = repacked, .first = 1, .count = rows - 1});
+                    for (const auto form : {kernels::PackedForm::blocks, kernels::PackedForm::f16})
+                        kernels::pack({library, recorder},
+                                      {.rows = repacked, .form = form, .first = 1, .count = rows - 1});
                 });
-                const auto content = [&](vk::Range packed) {
-                    const std::vector<std::byte> bytes = device.download_bytes(packed);
-                    return std::vector(bytes.begin() + kernels::packed_row_bytes(columns), bytes.end());
+                const auto content = [&](const kernels::Activations& of, kernels::PackedForm form) {
+                    const std::vector<std::byte> bytes = device.download_bytes(of.form(form));
+                    const auto row = static_cast<std::ptrdiff_t>(kernels::row_bytes(form, columns));
+                    return std::vector(bytes.begin() + row, bytes.end());
                 };
-                REQUIRE(content(result.packed) == content(repacked.packed));
+                REQUIRE(content(result, kernels::PackedForm::blocks) ==
+                        content(repacked, kernels::PackedForm::blocks));
+                if (result.packed == normed.packed)
+                    REQUIRE(content(result, kernels::PackedForm::f16) ==
+                            content(repacked, kernels::PackedForm::f16));
             }
         }
     }

@@ -64,6 +64,7 @@ void check(const Case& one, uint32_t seed) {
                               .store = one.store};
     if (one.bias)
         operation.bias = device.upload(bias);
+    operation.parts = parts_for(device, weight, one.path, one.count);
     device.run(
         [&](kernels::Library& library, vk::Recorder& recorder) { linear({library, recorder}, operation); });
 
@@ -202,6 +203,7 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
                 const std::vector<float> x = random_floats(random, std::size_t{19} * width);
                 kernels::Activations input = device.upload_rows(x, 19, width);
                 add_packed(device, layout, input);
+                const vk::Range parts = parts_for(device, weight, path, 19);
                 std::vector<std::vector<float>> results;
                 for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and in a batch
                     const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);
@@ -211,7 +213,8 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
                                                               .output = output,
                                                               .first = 19 - count,
                                                               .count = count,
-                                                              .path = path});
+                                                              .path = path,
+                                                              .parts = parts});
                     });
                     const std::vector<float> y = device.download_rows(output);
                     results.emplace_back(y.end() - 70, y.end());

@@ -26,9 +26,23 @@ inline void add_packed(DeviceCase& device, kernels::Layout layout, kernels::Acti
         return;
     const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
     rows.packed = device.upload(std::vector<std::byte>(count * kernels::packed_row_bytes(rows.columns)));
+    const bool reads_f16 = kernels::prompts_read_packed(device.library().target());
+    if (reads_f16)
+        rows.f16 = device.upload(std::vector<std::byte>(count * kernels::f16_row_bytes(rows.columns)));
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         kernels::pack({library, recorder}, {.rows = rows, .count = count});
+        if (reads_f16)
+            kernels::pack({library, recorder},
+                          {.rows = rows, .form = kernels::PackedForm::f16, .count = count});
     });
+}
+
+/// Memory for the parts of sums of a matrix; empty if they are not split.
+inline vk::Range parts_for(DeviceCase& device, const kernels::Matrix& weight, kernels::RowPath path,
+                           uint32_t count) {
+    const uint64_t bytes = kernels::linear_part_bytes(device.library().target(), weight.layout, weight.rows,
+                                                      weight.columns, path, count);
+    return bytes > 0 ? device.upload(std::vector<std::byte>(bytes, std::byte{0xFF})) : vk::Range{};
 }
 
 /// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products| and

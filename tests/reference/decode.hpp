@@ -56,9 +56,9 @@ bool can_decode(gguf::TensorType type);
 /// length, `bytes` is exactly one row.
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
-/// The same in f16, which is how a matrix in tiles reaches matrix units: scale and offset of an element, times 16,
-/// are rounded, then scale x code + offset is rounded once; returned without the 16. Elements of F16 and BF16 are
-/// rounded alone.
+/// The same in f16, which is how a matrix in tiles reaches matrix units: scale and offset of an element,
+/// times 16, are rounded, then scale x code + offset is rounded once; returned without the 16. Elements of
+/// F16 and BF16 are rounded alone.
 std::vector<double> decode_row_in_half(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
 /// All rows of a tensor whose content `bytes` is: columns = shape[0], rows = shape[1] * shape[2] * shape[3].

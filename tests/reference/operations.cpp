@@ -59,11 +59,11 @@ Vector layer_norm(View x, View weight, View bias, double epsilon) {
     return y;
 }
 
-Vector rounded_together(View x) {
+Vector rounded_together(View x, int top) {
     double largest = 0;
     for (const double value : x)
         largest = std::max(largest, std::abs(value));
-    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    const int exponent = (largest > 0 ? std::ilogb(largest) : 0) - top;
     Vector rounded;
     for (const double value : x)
         rounded.push_back(std::ldexp(round_to_half(std::ldexp(value, -exponent)), exponent));
@@ -74,11 +74,13 @@ Vector linear_in_half(const Matrix& weights, View x) {
     if (weights.type == gguf::TensorType::f32)
         return linear(weights, x);
     constexpr std::size_t tile_columns = 256; // matrices of other widths are not in tiles
+    constexpr int top_in_tiles = 14;
     Matrix rounded = weights;
-    if (weights.columns % tile_columns == 0 && !weights.in_half.empty())
+    if (weights.columns % tile_columns == 0 && !weights.in_half.empty()) {
         rounded.values = weights.in_half;
-    else
-        std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
+        return linear(rounded, rounded_together(x, top_in_tiles));
+    }
+    std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
     return linear(rounded, rounded_together(x));
 }
 

@@ -25,8 +25,8 @@ Vector rms_norm(View x, View weight, double epsilon);
 /// arXiv 1607.06450.
 Vector layer_norm(View x, View weight, View bias, double epsilon);
 
-/// Numbers rounded to binary16 as parts of the power of two at the largest of them.
-Vector rounded_together(View x);
+/// Numbers rounded to binary16 after a power of two has brought the largest of them to [2^top, 2^(top + 1)).
+Vector rounded_together(View x, int top = 0);
 
 /// y = W x: [rows] from [rows, columns] and [columns].
 Vector linear(const Matrix& weights, View x);

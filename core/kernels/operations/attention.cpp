@@ -257,7 +257,8 @@ void record_decode(const Launcher& launcher, const Attention& operation, const S
                    operation.sinks ? 1U : 0U, operation.packed ? written_blocks(launcher.target()) : 0U},
                   TunedKernel::attention_decode, decode_arguments_of(operation, splits));
     if (operation.packed)
-        launcher.note_packed(operation.output, operation.rows.first, operation.rows.count);
+        launcher.note_packed(operation.output, PackedForm::blocks, operation.rows.first,
+                             operation.rows.count);
 }
 
 void record_prompt(const Launcher& launcher, const Attention& operation, const SplitPlan& splits) {

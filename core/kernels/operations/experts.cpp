@@ -429,7 +429,7 @@ void expert_gate_up(const Launcher& launcher, const ExpertGateUp& operation) {
             .writes = {output, packed, operation.packed ? operation.counters : vk::Range{}}},
            arguments);
     if (operation.packed)
-        launcher.note_packed(operation.output, 0, pairs);
+        launcher.note_packed(operation.output, PackedForm::blocks, 0, pairs);
 }
 
 void expert_down(const Launcher& launcher, const ExpertDown& operation) {

@@ -162,7 +162,7 @@ void fused_linear(const Launcher& launcher, const FusedLinear& operation) {
                              .rows = weight.rows,
                              .columns = weight.columns}},
         arguments_of(operation, ranges));
-    launcher.note_packed(operation.packs, operation.first, operation.count);
+    launcher.note_packed(operation.packs, PackedForm::blocks, operation.first, operation.count);
 }
 
 } // namespace etna::kernels

@@ -79,7 +79,7 @@ void gate_multiply(const Launcher& launcher, const GateMultiply& operation) {
             .writes = {gate, packed}},
            arguments);
     if (operation.packed)
-        launcher.note_packed(operation.gate, operation.first, operation.count);
+        launcher.note_packed(operation.gate, PackedForm::blocks, operation.first, operation.count);
 }
 
 } // namespace etna::kernels

@@ -1,10 +1,13 @@
 #include "core/kernels/operations/linear.hpp"
 
+#include "core/kernels/operations/matrix_tiles.hpp"
 #include "core/kernels/operations/pack.hpp"
+#include "core/kernels/operations/stack_options.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -73,36 +76,28 @@ void launch_planned(const Launcher& launcher, const LinearPlan& plan, Layout lay
         start({plan.workgroup, matrix_subgroups, plan.shape.rows, plan.shape.columns, plan.shape.depth},
               plan.rows_each);
         break;
-    case LinearKernel::matrix_tiles:
-        start({plan.workgroup, matrix_subgroups, plan.parts, plan.rows_each, plan.columns_each,
-               plan.shape.rows, plan.shape.columns, plan.shape.depth},
-              plan.rows_each);
-        break;
     case LinearKernel::lanes:
         start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
-    case LinearKernel::tiles: // linear_tiles()
+    case LinearKernel::matrix_tiles: // matrix_tiles()
+    case LinearKernel::tiles:        // linear_tiles()
         break;
     }
 }
 
-/// Option bits of the biases of a stack, by matrix.
-constexpr std::array<uint32_t, stacked_matrices_max> bias_options{
-    shaders::linear_bias_0, shaders::linear_bias_1, shaders::linear_bias_2};
-
-bool reads_packed(LinearKernel kernel) {
-    return kernel == LinearKernel::tiles || kernel == LinearKernel::matrix_tiles;
+/// The form of its input that a kernel reads; empty: its elements.
+std::optional<PackedForm> form_of(LinearKernel kernel) {
+    if (kernel == LinearKernel::tiles)
+        return PackedForm::blocks;
+    return kernel == LinearKernel::matrix_tiles ? std::optional(PackedForm::f16) : std::nullopt;
 }
 
-/// Packs what is not packed of rows [first, first + count); whether that is possible, and their squares are
-/// there.
-bool prepare_input(const Launcher& launcher, const Activations& input, uint32_t first, uint32_t count,
-                   const std::optional<PendingNorm>& norm) {
-    const uint64_t end = uint64_t{first} + count;
-    return make_packed(launcher, "linear", {.rows = input, .first = first, .count = count},
-                       norm.has_value()) &&
+/// Packs what is not packed; whether that is possible, and the squares of a pending norm are there.
+bool prepare_input(const Launcher& launcher, const Pack& input, const std::optional<PendingNorm>& norm) {
+    const uint64_t end = uint64_t{input.first} + input.count;
+    return make_packed(launcher, "linear", input, norm.has_value()) &&
            require(launcher,
-                   !norm || norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
+                   !norm || norm->squares.bytes >= end * (input.rows.columns / tile_columns) * sizeof(float),
                    "linear", "the squares of the pending norm are shorter than the rows");
 }
 
@@ -175,19 +170,28 @@ StackedMatrix part_of(const Linear& operation, const MatrixPart& part, uint32_t 
     return one;
 }
 
-/// Decode rows of a matrix in tiles.
+/// A matrix in tiles.
 void linear_tiles(const Launcher& launcher, const LinearPlan& plan, const Linear& operation) {
-    if (!prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm))
+    const Pack input{.rows = operation.input,
+                     .form = *form_of(plan.kernel),
+                     .first = operation.first,
+                     .count = operation.count};
+    if (!prepare_input(launcher, input, operation.norm))
         return;
     operation.weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
         const StackedMatrix one = part_of(operation, part, first);
-        launch_tiles(launcher, plan,
-                     {.matrices = std::span(&one, 1),
-                      .input = operation.input,
-                      .first = operation.first,
-                      .count = operation.count,
-                      .norm = operation.norm},
-                     operation.store, first == 0, tuned_shape(operation, plan.kernel));
+        const LinearStack stack{.matrices = std::span(&one, 1),
+                                .input = operation.input,
+                                .first = operation.first,
+                                .count = operation.count,
+                                .norm = operation.norm,
+                                .path = operation.path,
+                                .parts = operation.parts};
+        if (plan.kernel == LinearKernel::matrix_tiles)
+            matrix_tiles(launcher, plan, stack, operation.store);
+        else
+            launch_tiles(launcher, plan, stack, operation.store, first == 0,
+                         tuned_shape(operation, plan.kernel));
     });
 }
 
@@ -203,17 +207,14 @@ void linear(const Launcher& launcher, const Linear& operation) {
         launcher.fail(std::move(planned).error());
         return;
     }
-    if (planned->kernel == LinearKernel::tiles) {
+    if (!require(launcher, !operation.norm || planned->kernel == LinearKernel::tiles, "linear",
+                 "only decode rows of matrices in tiles apply a pending norm"))
+        return;
+    if (form_of(planned->kernel)) {
         linear_tiles(launcher, *planned, operation);
         return;
     }
-    if (!require(launcher, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
-        return;
-    const bool is_packed = reads_packed(planned->kernel);
-    if (is_packed && !prepare_input(launcher, operation.input, operation.first, operation.count, {}))
-        return;
-    const vk::Range input = is_packed ? operation.input.packed_rows(operation.first, operation.count)
-                                      : operation.input.rows(operation.first, operation.count);
+    const vk::Range input = operation.input.rows(operation.first, operation.count);
     const vk::Range output = operation.output.rows(operation.first, operation.count);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     const std::optional<TunedShape> tuned = tuned_shape(operation, planned->kernel);
@@ -247,9 +248,20 @@ void pack_input(const Launcher& launcher, const Linear& operation) {
     const Matrix& weight = operation.weight;
     const auto planned = linear_plan(launcher.target(), weight.layout, weight.rows, weight.columns,
                                      operation.path, operation.count, operation.factors);
-    if (operation.count > 0 && planned && reads_packed(planned->kernel))
-        static_cast<void>(
-            prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm));
+    const auto form = planned ? form_of(planned->kernel) : std::nullopt;
+    if (form && operation.count > 0)
+        make_packed(
+            launcher, "linear",
+            {.rows = operation.input, .form = *form, .first = operation.first, .count = operation.count},
+            operation.norm.has_value());
+}
+
+uint64_t linear_part_bytes(const PlanTarget& target, Layout layout, uint32_t weight_rows, uint32_t columns,
+                           RowPath path, uint32_t count) {
+    const auto plan = linear_plan(target, layout, weight_rows, columns, path, count);
+    if (!plan || plan->splits == 1)
+        return 0;
+    return uint64_t{plan->splits} * std::min(count, prompt_part_rows) * weight_rows * sizeof(float);
 }
 
 void linear_stack(const Launcher& launcher, const LinearStack& operation) {
@@ -268,20 +280,29 @@ void linear_stack(const Launcher& launcher, const LinearStack& operation) {
                   Linear{.weight = weight, .input = operation.input, .output = output, .bias = bias}))
             return;
     }
-    auto plan = linear_plan(launcher.target(), layout, rows, operation.input.columns, RowPath::decode,
+    auto plan = linear_plan(launcher.target(), layout, rows, operation.input.columns, operation.path,
                             operation.count);
     if (!plan) {
         launcher.fail(std::move(plan).error());
         return;
     }
-    if (require(launcher, plan->kernel == LinearKernel::tiles, "linear_stack",
-                "the matrices are not in tiles") &&
-        prepare_input(launcher, operation.input, operation.first, operation.count, operation.norm))
-        launch_tiles(launcher, *plan, operation, Store::replace, true,
-                     TunedShape{.kernel = TunedKernel::linear,
-                                .layout = layout,
-                                .rows = rows,
-                                .columns = operation.input.columns});
+    const auto form = form_of(plan->kernel);
+    if (!require(launcher, form.has_value() && (!operation.norm || form == PackedForm::blocks),
+                 "linear_stack", "the matrices are not in tiles, or prefill rows have a pending norm") ||
+        !prepare_input(
+            launcher,
+            {.rows = operation.input, .form = *form, .first = operation.first, .count = operation.count},
+            operation.norm))
+        return;
+    if (form == PackedForm::f16) {
+        matrix_tiles(launcher, *plan, operation, Store::replace);
+        return;
+    }
+    launch_tiles(launcher, *plan, operation, Store::replace, true,
+                 TunedShape{.kernel = TunedKernel::linear,
+                            .layout = layout,
+                            .rows = rows,
+                            .columns = operation.input.columns});
 }
 
 } // namespace etna::kernels

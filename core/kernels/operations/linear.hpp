@@ -24,8 +24,8 @@ struct PendingNorm {
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). On the decode path the order of every sum
 /// depends on shape and layout only, never on count; the same holds on the prefill path, with another kernel.
-/// Decode rows of a matrix in tiles read the input's packed form, and so do prefill rows that matrix units
-/// may round (prompts_read_packed()); others read its elements.
+/// Decode rows of a matrix in tiles read PackedForm::blocks of the input, prefill rows that matrix units may
+/// round (prompts_read_packed()) PackedForm::f16; others read its elements.
 struct Linear {
     Matrix weight;
     Activations input;
@@ -37,12 +37,21 @@ struct Linear {
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [weight.rows]
     OperandPrecision factors = OperandPrecision::f16_allowed;
     std::optional<PendingNorm> norm = std::nullopt; ///< of decode rows of a matrix in tiles
+    vk::Range parts = {};                           ///< linear_part_bytes(): parts of sums, overwritten
 };
 void linear(const Launcher& launcher, const Linear& operation);
 
 /// Packs what linear() reads packed and what is not packed yet. Linears of one input, of different rows, need
 /// one barrier less if all of it is packed before the first.
 void pack_input(const Launcher& launcher, const Linear& operation);
+
+/// Prefill rows whose sums are split along k at a time; more are several dispatches.
+constexpr uint32_t prompt_part_rows = 512;
+
+/// Bytes of Linear::parts or LinearStack::parts, for matrices that have `weight_rows` rows together. 0: sums
+/// are not split.
+uint64_t linear_part_bytes(const PlanTarget& target, Layout layout, uint32_t weight_rows, uint32_t columns,
+                           RowPath path, uint32_t count);
 
 /// A matrix of a stack, with its output and bias as in Linear.
 struct StackedMatrix {
@@ -52,14 +61,17 @@ struct StackedMatrix {
 };
 constexpr uint32_t stacked_matrices_max = 3;
 
-/// Linear with Store::replace for decode rows of up to stacked_matrices_max matrices over the same input, in
-/// one dispatch. The matrices are in tiles, of one format, in one part each.
+/// Linear with Store::replace of up to stacked_matrices_max matrices over the same input, in one dispatch, or
+/// two if their sums are split. The matrices are in tiles, of one format, in one part each; prefill rows need
+/// matrix units (prompts_read_packed()).
 struct LinearStack {
     std::span<const StackedMatrix> matrices;
     Activations input;
     uint32_t first = 0;
     uint32_t count = 0;
-    std::optional<PendingNorm> norm = std::nullopt;
+    std::optional<PendingNorm> norm = std::nullopt; ///< of decode rows
+    RowPath path = RowPath::decode;
+    vk::Range parts = {}; ///< linear_part_bytes(): parts of sums, overwritten
 };
 void linear_stack(const Launcher& launcher, const LinearStack& operation);
 

@@ -20,15 +20,19 @@ struct LinearShape {
 };
 
 /// Error that rounding weights and inputs to f16 adds to a product, in any rounding direction: 2^-10 of each
-/// factor, or 2^-24 if it is small, for inputs as a part of the largest.
+/// factor, or 2^-24 if it is small, for inputs as a part of the largest. Quantised weights in tiles are
+/// computed in f16: scale, offset, their product with the code and the sum are rounded.
 double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
+    const Layout layout = weight.device.layout;
+    const bool is_computed = layout.arrangement == Arrangement::tiles && block_columns(layout.format) > 1;
     double largest = 0;
     for (const float one : x)
         largest = std::max(largest, std::abs(double{one}));
     double error = 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
         const double w = std::abs(weight.values[row * x.size() + k]);
-        const double w_error = w * 0x1p-10 + 0x1p-24;
+        const double terms = 3 * weight.sizes[row * x.size() + k];
+        const double w_error = (is_computed ? terms : w) * 0x1p-10 + 0x1p-24;
         const double x_error = std::abs(x[k]) * 0x1p-10 + largest * 0x1p-24;
         error += w * x_error + w_error * (std::abs(x[k]) + x_error);
     }
@@ -53,6 +57,10 @@ void make_problem(KernelRun& run, const KernelUse& use, const LinearShape& shape
     Activations input = run.put_rows(x, shape.count, shape.columns);
     if (layout.arrangement == Arrangement::tiles)
         input.packed = run.put(packed_of(x));
+    if (layout.arrangement == Arrangement::tiles && prompts_read_packed(run.library().target()))
+        input.f16 = run.put(f16_rows_of(x, shape.columns));
+    const uint64_t part_bytes =
+        linear_part_bytes(run.library().target(), layout, shape.rows, shape.columns, *use.path, shape.count);
     Linear operation{.weight = weight.device,
                      .input = input,
                      .output = output,
@@ -60,6 +68,8 @@ void make_problem(KernelRun& run, const KernelUse& use, const LinearShape& shape
                      .path = *use.path,
                      .store = shape.store,
                      .factors = use.factors};
+    if (part_bytes > 0)
+        operation.parts = run.put(std::vector<float>(part_bytes / sizeof(float), KernelRun::unset));
     if (adds)
         operation.bias = run.put(bias);
     linear({run.library(), run.recorder()}, operation);
@@ -144,8 +154,10 @@ void make_linear_problem(KernelRun& run, const KernelUse& use) {
     if (layout.arrangement == Arrangement::tiles && *use.path == RowPath::decode) // the largest workgroup
         make_problem(run, use, {few_rows, 17 * tile_columns, 1, Store::replace});
     const auto format = static_cast<shaders::Format>(layout.format);
-    if (use.variant == shaders::matrix_tiles(format)) // the largest tile of sums
+    if (use.variant == shaders::matrix_tiles(format)) { // the largest tile of sums; sums that are split
         make_problem(run, use, {many_rows, tile_columns, 900, Store::replace});
+        make_problem(run, use, {few_rows, 9 * tile_columns, 35, Store::add});
+    }
     const uint32_t code_bytes = code_bytes_of(run, use.variant == shaders::linear_codes(format));
     if (code_bytes > 0 || use.variant == shaders::linear_tiles(format))
         make_stack_problem(run, layout, code_bytes);

@@ -8,9 +8,10 @@
 
 namespace etna::kernels {
 
-/// Writes the packed form of rows [first, first + count), which matrices in tiles read (Linear).
+/// Writes rows [first, first + count) in a form that matrices in tiles read (Linear).
 struct Pack {
     Activations rows;
+    PackedForm form = PackedForm::blocks;
     uint32_t first = 0;
     uint32_t count = 0;
 };
@@ -23,5 +24,6 @@ bool make_packed(const Launcher& launcher, std::string_view kernel, const Pack& 
                  bool is_pending = false);
 
 extern const Operation pack_operation;
+extern const Operation pack_f16_operation;
 
 } // namespace etna::kernels

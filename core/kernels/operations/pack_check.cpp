@@ -31,7 +31,33 @@ void make_pack_problem(KernelRun& run, const KernelUse&) {
     expect_blocks(run, input.packed, exact);
 }
 
+/// Rows of f16 with one factor, among them one of zeros and one with a large element.
+void make_pack_f16_problem(KernelRun& run, const KernelUse&) {
+    constexpr uint32_t rows = 3;
+    constexpr uint32_t columns = 2 * tile_columns;
+    Noise noise(12);
+    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    x[5] = 3e20F;
+    std::fill_n(x.begin() + columns, columns, 0.0F);
+    Activations input = run.put_rows(x, rows, columns);
+    const std::vector<uint32_t> expected = f16_rows_of(x, columns);
+    input.f16 = run.put(std::vector<uint32_t>(expected.size(), 0));
+    pack({run.library(), run.recorder()}, {.rows = input, .form = PackedForm::f16, .count = rows});
+    run.expect_words(input.f16, expected);
+}
+
 } // namespace
+
+const Operation pack_f16_operation{
+    .name = "pack_f16",
+    .uses =
+        [](const PlanTarget& target) {
+            return prompts_read_packed(target)
+                       ? one_use(pack_f16_operation, shaders::pack_f16(norm_plan(target, usual_width).reduce))
+                       : std::vector<KernelUse>();
+        },
+    .make_problem = make_pack_f16_problem,
+};
 
 const Operation pack_operation{
     .name = "pack",

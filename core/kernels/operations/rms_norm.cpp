@@ -8,6 +8,18 @@ namespace etna::kernels {
 
 static_assert(sizeof(shaders::RmsNormArguments) == 128);
 
+namespace {
+
+/// The PACKED constant of rms_norm.comp.
+uint32_t packed_constant(const PlanTarget& target, std::optional<PackedForm> form) {
+    constexpr uint32_t f16_rows = 3;
+    if (!form)
+        return 0;
+    return *form == PackedForm::blocks ? written_blocks(target) : f16_rows;
+}
+
+} // namespace
+
 void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
     const Activations& input = operation.input;
     const bool indexed = operation.indices.has_value();
@@ -31,14 +43,14 @@ void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
                  !probed || operation.nan_probe->nan_probes.bytes >= input.range.bytes / input.stride,
                  "rms_norm", "room for NaN probes is short"))
         return;
-    const bool packs = operation.packed;
-    const uint64_t end = uint64_t{operation.output_first} + operation.count;
-    if (packs && (!require(launcher, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
-                           "columns are no multiple of 256") ||
-                  !require(launcher, operation.output.packed.bytes >= end * packed_row_bytes(input.columns),
-                           "rms_norm", "the packed form is shorter than the rows")))
+    const auto& packs = operation.packs;
+    if (packs &&
+        !require(launcher,
+                 groups == 1 &&
+                     operation.output.has_form(*packs, uint64_t{operation.output_first} + operation.count),
+                 "rms_norm", "columns are no multiple of 256, or the packed form is shorter than the rows"))
         return;
-    const vk::Range packed = packs ? operation.output.packed : operation.output.range;
+    const vk::Range packed = packs ? operation.output.form(*packs) : operation.output.range;
     const vk::Range indices = operation.indices.value_or(vk::Range{});
     const vk::Range nan_probes = probed ? operation.nan_probe->nan_probes : vk::Range{};
     const shaders::RmsNormArguments arguments{
@@ -73,18 +85,17 @@ void rms_norm(const Launcher& launcher, const RmsNorm& operation) {
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
     launch(launcher,
            {.variant = shaders::rms_norm(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup,
-                               packs ? written_blocks(launcher.target()) : 0U},
+            .specialization = {plan.workgroup, plan.one_subgroup, packed_constant(launcher.target(), packs)},
             .groups = {operation.count, groups, 1},
             .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{}),
                       operation.bias.value_or(vk::Range{})},
             .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,
-                       packs ? operation.output.packed_rows(operation.output_first, operation.count)
+                       packs ? operation.output.form_rows(*packs, operation.output_first, operation.count)
                              : vk::Range{},
                        operation.replaces_input ? read : vk::Range{}}},
            arguments);
     if (packs)
-        launcher.note_packed(operation.output, operation.output_first, operation.count);
+        launcher.note_packed(operation.output, *packs, operation.output_first, operation.count);
 }
 
 } // namespace etna::kernels

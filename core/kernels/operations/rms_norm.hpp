@@ -34,8 +34,8 @@ struct RmsNorm {
     float factor = 1;                              ///< multiplies y, after the addition
     std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: the same
     std::optional<NanProbe> nan_probe = std::nullopt;
-    bool packed = false;         ///< also writes the packed form of `output`
-    bool subtracts_mean = false; ///< of x[r(i)], first
+    std::optional<PackedForm> packs = std::nullopt; ///< also writes `output` in this form
+    bool subtracts_mean = false;                    ///< of x[r(i)], first
     std::optional<vk::Range> bias =
         std::nullopt;            ///< f32 [columns / groups]: added to the product with weight
     bool replaces_input = false; ///< y[i] is stored in x[r(i)] too; without indices

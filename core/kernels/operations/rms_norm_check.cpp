@@ -9,20 +9,21 @@
 namespace etna::kernels {
 namespace {
 
-/// A norm that also writes its packed form, over more blocks than a workgroup makes at once.
-void make_packed_problem(KernelRun& run) {
+/// A norm that also writes a packed form, over more blocks than a workgroup makes at once.
+void make_packed_problem(KernelRun& run, PackedForm form) {
     constexpr uint32_t columns = 17 * tile_columns;
     Noise noise(13);
     const std::vector<float> x = noise.numbers(columns);
     const std::vector<float> weight = noise.numbers(columns);
     Activations output = run.put_unset(1, columns);
-    output.packed = run.put(std::vector<uint32_t>(packed_row_bytes(columns) / 4, 0xCDCDCDCD));
+    (form == PackedForm::blocks ? output.packed : output.f16) =
+        run.put(std::vector<uint32_t>(row_bytes(form, columns) / 4, 0xCDCDCDCD));
     rms_norm({run.library(), run.recorder()}, {.input = run.put_rows(x, 1, columns),
                                                .output = output,
                                                .weight = run.put(weight),
                                                .count = 1,
                                                .epsilon = 0,
-                                               .packed = true});
+                                               .packs = form});
     double squares = 0;
     for (const float one : x)
         squares += double{one} * one;
@@ -32,7 +33,10 @@ void make_packed_problem(KernelRun& run) {
         expected.push_back({y, (columns + 16) * rounding * std::abs(y)});
     }
     run.expect_rows(output, 0, expected);
-    expect_blocks(run, output.packed, expected);
+    if (form == PackedForm::blocks)
+        expect_blocks(run, output.packed, expected);
+    else
+        expect_f16_row(run, output.f16, expected);
 }
 
 /// A layer norm that replaces its input.
@@ -129,7 +133,9 @@ void make_rms_norm_problem(KernelRun& run, const KernelUse&) {
     run.expect_rows(added, 0, expected);
     make_layer_norm_problem(run);
     if (reads_packed(run.library().target(), tile_columns))
-        make_packed_problem(run);
+        make_packed_problem(run, PackedForm::blocks);
+    if (prompts_read_packed(run.library().target()))
+        make_packed_problem(run, PackedForm::f16);
 }
 
 } // namespace

@@ -219,6 +219,38 @@ std::vector<uint32_t> packed_of(std::span<const float> rows) {
     return words;
 }
 
+std::vector<uint32_t> f16_rows_of(std::span<const float> rows, uint32_t columns) {
+    constexpr int top_exponent = 14; // of the largest element
+    const std::size_t row_words = f16_row_bytes(columns) / sizeof(uint32_t);
+    std::vector<uint32_t> words(rows.size() / columns * row_words);
+    for (std::size_t row = 0; row < rows.size() / columns; ++row) {
+        const std::span<const float> x = rows.subspan(row * columns, columns);
+        float largest = 0x1p-110F;
+        for (const float one : x)
+            largest = std::max(largest, std::abs(one));
+        const float factor = std::ldexp(1.0F, std::ilogb(largest) - top_exponent);
+        for (std::size_t k = 0; k < columns; ++k)
+            words[row * row_words + k / 2] |= uint32_t{float_to_half(x[k] / factor)} << (k % 2 * 16);
+        words[row * row_words + columns / 2] = std::bit_cast<uint32_t>(factor);
+    }
+    return words;
+}
+
+void expect_f16_row(KernelRun& run, vk::Range range, std::vector<Bounded> expected) {
+    run.expect(range, [expected = std::move(expected)](ByteView content) {
+        const auto* words = reinterpret_cast<const uint32_t*>(content.data());
+        const double factor = std::bit_cast<float>(words[expected.size() / 2]);
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+            const double part = half_to_float(static_cast<uint16_t>(words[k / 2] >> (k % 2 * 16)));
+            const auto& [value, tolerance] = expected[k];
+            const double rounded = tolerance + std::abs(value) * 0x1p-11 + factor * 0x1p-25;
+            if (!(std::abs(part * factor - value) <= rounded))
+                return false;
+        }
+        return true;
+    });
+}
+
 bool packed_equal(std::span<const uint32_t> words, std::span<const uint32_t> expected) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const std::size_t word = i % quarter_words;

@@ -139,10 +139,9 @@ void record_predict(const Recording& recording, const AltUpBlock& block) {
 void record_laurel(const Recording& recording, const AltUpBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::Activations& hidden = activations.hidden;
-    kernels::RmsNorm input = norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
-                                     hidden, kernels::Store::replace);
-    input.packed = reads_packed(block.left);
-    kernels::rms_norm(recording.launcher, input);
+    const kernels::RmsNorm input = norm_of(recording, activations.prediction, block.input_norm, block.epsilon,
+                                           hidden, kernels::Store::replace);
+    record_norm_rows(recording, input, reads_packed(block.left));
     kernels::rms_norm(recording.launcher, norm_of(recording, activations.prediction, block.input_norm,
                                                   block.epsilon, activations.residual, kernels::Store::add));
     const Arena::Scope scope(recording.arena);

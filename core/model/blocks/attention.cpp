@@ -171,11 +171,12 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
         record_output(recording, block.output, heads.output);
         return;
     }
-    kernels::gate_multiply(recording.launcher, {.gate = *heads.gate,
-                                                .up = heads.output,
-                                                .count = recording.step.rows,
-                                                .kind = kernels::Gate::sigmoid,
-                                                .packed = reads_packed(block.output.weights)});
+    kernels::gate_multiply(recording.launcher,
+                           {.gate = *heads.gate,
+                            .up = heads.output,
+                            .count = recording.step.rows,
+                            .kind = kernels::Gate::sigmoid,
+                            .packed = has_decode_rows(recording.step) && reads_packed(block.output.weights)});
     record_output(recording, block.output, *heads.gate);
 }
 

@@ -253,7 +253,8 @@ void record(const Recording& recording, const ExpertsBlock& block) {
     const Arena::Scope scope(recording.arena);
     const ExpertRows rows = take_expert_rows(recording, block);
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                reads_packed(block) || (block.shared && reads_packed(*block.shared)));
+                reads_packed(block) || (block.shared && reads_packed(*block.shared)),
+                reads_packed(block) ? kernels::PackedForm::blocks : kernels::PackedForm::f16);
     SharedRows shared;
     if (block.shared)
         shared = record_shared_projections(recording, *block.shared);

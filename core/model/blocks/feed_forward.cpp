@@ -96,7 +96,6 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
 
 void record_product(const Recording& recording, const FeedForwardBlock& block, const GatedRows& rows) {
     const RowRange outside = rows_outside(recording.step, block.is_gate_fused);
-    const bool are_read = !block.is_gate_fused || prompts_read_packed(recording);
     kernels::gate_multiply(recording.launcher,
                            {.gate = rows.gate,
                             .up = rows.up,
@@ -104,7 +103,8 @@ void record_product(const Recording& recording, const FeedForwardBlock& block, c
                             .first = outside.first,
                             .count = outside.count,
                             .kind = block.gate_kind,
-                            .packed = reads_packed(block.down.weights) && are_read});
+                            .packed = reads_packed(block.down.weights) && !block.is_gate_fused &&
+                                      has_decode_rows(recording.step)});
 }
 
 void record(const Recording& recording, const FeedForwardBlock& block) {

@@ -38,13 +38,14 @@ void record_queries(const Recording& recording, const LatentAttentionBlock& bloc
     record_projections(recording, block.norm, projections);
     if (!narrow)
         return;
-    kernels::rms_norm(recording.launcher, {.input = input,
-                                           .output = input,
-                                           .weight = narrow->norm,
-                                           .count = recording.step.rows,
-                                           .indices = std::nullopt,
-                                           .epsilon = block.epsilon,
-                                           .packed = reads_packed(block.q)});
+    record_norm_rows(recording,
+                     {.input = input,
+                      .output = input,
+                      .weight = narrow->norm,
+                      .count = recording.step.rows,
+                      .indices = std::nullopt,
+                      .epsilon = block.epsilon},
+                     reads_packed(block.q));
     record_linear(recording, block.q, input, rows.queries, kernels::Store::replace);
 }
 

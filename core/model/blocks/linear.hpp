@@ -28,14 +28,13 @@ struct Projection {
     const kernels::Activations& output;
 };
 
-/// Whether decode rows of these weights read their input's packed form; prefill rows do with
-/// prompts_read_packed().
+/// Whether rows of these weights read their input's packed form, prefill rows on matrix units only.
 inline bool reads_packed(const LinearWeights& weights) {
     return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
 }
 
-/// Whether prefill rows read it too (kernels::prompts_read_packed).
-bool prompts_read_packed(const Recording& recording);
+/// Whether the step has decode rows.
+bool has_decode_rows(const Step& step);
 
 /// The norm at the start of a block.
 struct InputNorm {
@@ -56,9 +55,16 @@ vk::Range fused_counters(const Recording& recording, uint32_t columns);
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
 RowRange rows_outside(const Step& step, bool decode_is_fused);
 
-/// Records Activations::hidden = rms_norm(residual), with its packed form if requested; nothing for
-/// rows whose norm is pending, or if the block before left it.
-void record_norm(const Recording& recording, const InputNorm& norm, bool packed = false);
+/// Records a norm of rows [norm.output_first, + norm.count), which are those of the step with the same
+/// numbers. With `is_read` by matrices in tiles also in the packed form that they read: decode rows as
+/// blocks, prefill rows as `prefill_form`.
+void record_norm_rows(const Recording& recording, kernels::RmsNorm norm, bool is_read,
+                      kernels::PackedForm prefill_form = kernels::PackedForm::f16);
+
+/// Records Activations::hidden = rms_norm(residual), packed as record_norm_rows() does; nothing for rows
+/// whose norm is pending, or if the block before left it.
+void record_norm(const Recording& recording, const InputNorm& norm, bool is_read = false,
+                 kernels::PackedForm prefill_form = kernels::PackedForm::f16);
 
 /// Records output = W hidden for each projection and row range. Decode rows of matrices in tiles share
 /// dispatches. At most projections_max.

@@ -51,11 +51,12 @@ void record_input(const Recording& recording, const Mamba2Block& block, const Ma
 
 /// residual += O (output silu(z)).
 void record_gated_output(const Recording& recording, const Mamba2Block& block, const MambaRows& rows) {
-    kernels::gate_multiply(recording.launcher, {.gate = rows.gate,
-                                                .up = rows.output,
-                                                .count = recording.step.rows,
-                                                .kind = kernels::Gate::silu,
-                                                .packed = reads_packed(block.output.weights)});
+    kernels::gate_multiply(recording.launcher,
+                           {.gate = rows.gate,
+                            .up = rows.output,
+                            .count = recording.step.rows,
+                            .kind = kernels::Gate::silu,
+                            .packed = has_decode_rows(recording.step) && reads_packed(block.output.weights)});
     record_output(recording, block.output, rows.gate);
 }
 

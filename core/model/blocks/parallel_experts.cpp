@@ -72,10 +72,9 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     record_gate_and_up(recording, block.dense, dense);
     record_routing(recording, block.experts, experts, branches);
     record_product(recording, block.dense, dense);
-    kernels::RmsNorm input =
+    const kernels::RmsNorm input =
         branch_norm(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
-    input.packed = reads_packed(block.experts);
-    record_one(input);
+    record_norm_rows(recording, input, reads_packed(block.experts), kernels::PackedForm::blocks);
     const auto groups = record_groups(recording, block.experts, experts.choice);
     record_linear(recording, block.dense.down.weights, dense.gate, branches, replace);
     record_inner(recording, block.experts, experts, groups);

@@ -90,11 +90,12 @@ kernels::Activations record_layer_input(const Recording& recording, const PerLay
                                         const kernels::Activations& input) {
     const kernels::Activations gate = recording.matrix_input(block.gate.weight.rows);
     record_linear(recording, block.gate, input, gate, kernels::Store::replace);
-    kernels::gate_multiply(recording.launcher, {.gate = gate,
-                                                .up = input_of(recording, block.layer, gate.columns),
-                                                .count = recording.step.rows,
-                                                .kind = block.gate_kind,
-                                                .packed = reads_packed(block.down.weights)});
+    kernels::gate_multiply(recording.launcher,
+                           {.gate = gate,
+                            .up = input_of(recording, block.layer, gate.columns),
+                            .count = recording.step.rows,
+                            .kind = block.gate_kind,
+                            .packed = has_decode_rows(recording.step) && reads_packed(block.down.weights)});
     return gate;
 }
 

@@ -55,13 +55,14 @@ SharedRows record_shared_projections(const Recording& recording, const SharedExp
 }
 
 void record_shared_product(const Recording& recording, const SharedExpert& expert, const SharedRows& rows) {
-    kernels::gate_multiply(recording.launcher, {.gate = rows.gate,
-                                                .up = rows.up,
-                                                .first = 0,
-                                                .count = recording.step.rows,
-                                                .kind = expert.gate_kind,
-                                                .row_gate = rows.row_gate,
-                                                .packed = reads_packed(expert.down)});
+    kernels::gate_multiply(recording.launcher,
+                           {.gate = rows.gate,
+                            .up = rows.up,
+                            .first = 0,
+                            .count = recording.step.rows,
+                            .kind = expert.gate_kind,
+                            .row_gate = rows.row_gate,
+                            .packed = has_decode_rows(recording.step) && reads_packed(expert.down)});
 }
 
 void record_shared_output(const Recording& recording, const SharedExpert& expert, const SharedRows& rows) {

@@ -5,8 +5,11 @@
 namespace etna::bench {
 
 Activations activations(Space& space, uint32_t columns) {
-    return {
-        .range = space.take(), .columns = columns, .stride = padded_columns(columns), .packed = space.take()};
+    return {.range = space.take(),
+            .columns = columns,
+            .stride = padded_columns(columns),
+            .packed = space.take(),
+            .f16 = space.take()};
 }
 
 Matrix matrix(Space& space, Layout layout, uint32_t rows) {

@@ -11,11 +11,12 @@ void add_rms_norm_cases(Cases& cases, const PlanTarget& target) {
         cases.push_back(
             {packed ? "rms_norm, packed" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
                  Space space;
-                 rms_norm({library, recorder}, {.input = activations(space, width),
-                                                .output = activations(space, width),
-                                                .weight = space.take(),
-                                                .count = 1,
-                                                .packed = packed});
+                 rms_norm({library, recorder},
+                          {.input = activations(space, width),
+                           .output = activations(space, width),
+                           .weight = space.take(),
+                           .count = 1,
+                           .packs = packed ? std::optional(PackedForm::blocks) : std::nullopt});
              }});
     }
 }
