@@ -106,6 +106,30 @@ std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, u
     return found;
 }
 
+/// Steps of weights that matrix_tiles.comp loads together: as many as leave registers for two such batches. A
+/// CPU has none to gain, and compiles long loops slowly.
+uint32_t steps_ahead(const PlanTarget& target, Format format) {
+    constexpr uint32_t plain_columns = 1;
+    if (target.profile.type == vk::DeviceType::cpu || block_columns(format) == plain_columns)
+        return 1;
+    return format == Format::q8_0 ? 2 : 4;
+}
+
+LinearPlan tile_plan(const PlanTarget& target, Format format, const MatrixTile& tile, uint32_t splits) {
+    const vk::DeviceProfile& profile = target.profile;
+    const uint32_t subgroup = matrix_subgroup(target);
+    return {.kernel = LinearKernel::matrix_tiles,
+            .reduce = {},
+            .shape = profile.matrix_shape,
+            .workgroup = matrix_subgroups * subgroup,
+            .parts = tile.subgroups_down,
+            .rows_each = tile.rows,
+            .columns_each = tile.columns,
+            .ahead = steps_ahead(target, format),
+            .splits = splits,
+            .subgroup = profile.subgroup_size_control ? subgroup : 0};
+}
+
 /// Shared memory of attention_prompt.comp.
 uint64_t prompt_shared_bytes(const AttentionPlan& plan, uint32_t head_dim) {
     const auto quads = [](uint32_t rows, uint32_t row_bytes) {
@@ -179,23 +203,29 @@ std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format) {
                       .columns_each = prompt_tile_columns};
 }
 
+std::optional<LinearPlan> expert_matrix_plan(const PlanTarget& target, Format format, uint32_t pairs) {
+    struct PairTile {
+        MatrixTile tile;
+        uint32_t pairs_min; ///< from which the tile is not mostly empty
+    };
+    // An invocation decodes one unit of a row in each step, whatever the columns.
+    constexpr std::array<PairTile, 3> tiles{{{{128, 128, 2}, 96}, {{128, 64, 2}, 48}, {{128, 32, 4}, 0}}};
+    const uint32_t matrix_rows = target.profile.matrix_shape.rows;
+    for (const auto& [tile, pairs_min] : tiles) {
+        const bool holds_pairs = matrix_rows > 0 && tile.rows / tile.subgroups_down % (2 * matrix_rows) == 0;
+        if (pairs >= pairs_min && holds_pairs && matrix_tile_fits(target, tile, matrix_subgroup(target)))
+            return tile_plan(target, format, tile, 1);
+    }
+    return std::nullopt;
+}
+
 std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
                                             uint32_t columns, uint32_t count) {
-    const vk::DeviceProfile& profile = target.profile;
     const uint32_t splits = matrix_splits(rows, columns);
     const std::optional<MatrixTile> tile = matrix_tile(target, rows, splits, count);
     if (!tile || !runs(target, shaders::matrix_tiles(static_cast<shaders::Format>(format))))
         return std::nullopt;
-    const uint32_t subgroup = matrix_subgroup(target);
-    return LinearPlan{.kernel = LinearKernel::matrix_tiles,
-                      .reduce = {},
-                      .shape = profile.matrix_shape,
-                      .workgroup = matrix_subgroups * subgroup,
-                      .parts = tile->subgroups_down,
-                      .rows_each = tile->rows,
-                      .columns_each = tile->columns,
-                      .splits = splits,
-                      .subgroup = profile.subgroup_size_control ? subgroup : 0};
+    return tile_plan(target, format, *tile, splits);
 }
 
 bool prompts_read_packed(const PlanTarget& target) {

@@ -21,6 +21,10 @@ inline bool runs(const PlanTarget& target, shaders::Variant variant) {
 /// A plan of `matrix` for a matrix in rows; empty if the target cannot run it.
 std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format);
 
+/// The plan of `expert_matrix` where an expert has so many pairs on the average, or for groups of tiles of so
+/// many; empty if the device's matrices do not divide its tiles, or it has none.
+std::optional<LinearPlan> expert_matrix_plan(const PlanTarget& target, Format format, uint32_t pairs);
+
 /// A plan of `matrix_tiles` for a matrix in tiles of so many rows, and `count` rows of the batch.
 std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
                                             uint32_t columns, uint32_t count);

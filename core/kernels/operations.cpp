@@ -4,6 +4,7 @@
 #include "core/kernels/operations/attention.hpp"
 #include "core/kernels/operations/delta_net.hpp"
 #include "core/kernels/operations/embed.hpp"
+#include "core/kernels/operations/expert_matrix.hpp"
 #include "core/kernels/operations/experts.hpp"
 #include "core/kernels/operations/fused_linear.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
@@ -33,6 +34,7 @@ constexpr const Operation* every_operation[] = {
     &expert_gate_up_operation, // before expert_linear, whose kernel it shares and checks as well
     &expert_linear_operation,
     &expert_down_operation,
+    &expert_matrix_operation,
     &heads_product_operation,
     &rms_norm_operation,
     &pack_operation,

@@ -49,6 +49,7 @@ struct LinearPlan {
                             ///< subgroups along the rows
     uint32_t rows_each = 1; ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
+    uint32_t ahead = 1;        ///< of `matrix_tiles`: steps of weights that are loaded together
     uint32_t splits = 1;       ///< of `matrix_tiles`: parts of k, whose sums sum_parts() adds
     uint32_t code_bytes = 0;   ///< of `tiles`: bytes of an input's code; 0: f16
     uint32_t subgroup = 0;     ///< required size of a subgroup; 0: the driver's choice

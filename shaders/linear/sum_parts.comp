@@ -2,14 +2,14 @@
 // their order, for a stack of up to three matrices over the same x.
 // part: f32 [splits, count, all rows of the stack]; first_i: rows of the matrices before i; factor: of rows of f16 (include/f16_row.glsl);
 // y_i: f32 [count, y_strides[i]].
-// Grid: x = ceil(all rows / 256), y = count; 256 invocations, an element each.
+// Grid: x = ceil(all rows / 128), y = count; 128 invocations, an element each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #define InputElements Words
 #include "shaders/linear/arguments.h"
 
-layout(local_size_x = 256) in;
+layout(local_size_x = 128) in;
 layout(push_constant, std430) uniform Push { SumPartsArguments a; };
 
 void main() {

@@ -6,6 +6,7 @@
 #include "core/kernels/operations/attention.hpp"
 #include "core/kernels/operations/delta_net.hpp"
 #include "core/kernels/operations/embed.hpp"
+#include "core/kernels/operations/expert_matrix.hpp"
 #include "core/kernels/operations/experts.hpp"
 #include "core/kernels/operations/fused_linear.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
@@ -21,6 +22,7 @@
 #include "core/kernels/operations/sample.hpp"
 #include "core/kernels/operations/short_convolution.hpp"
 #include "core/kernels/operations/soft_cap.hpp"
+#include "core/kernels/operations/sum_parts.hpp"
 #include "core/kernels/operations/suppress.hpp"
 #include "tests/bench/operations/cases.hpp"
 
@@ -43,9 +45,12 @@ constexpr OperationCases all_cases[] = {
     {&expert_gate_up_operation, add_expert_gate_up_cases},
     {&expert_linear_operation, add_expert_linear_cases},
     {&expert_down_operation, add_expert_down_cases},
+    {&expert_matrix_operation, add_expert_matrix_cases},
     {&heads_product_operation, add_heads_product_cases},
     {&rms_norm_operation, add_rms_norm_cases},
     {&pack_operation, add_pack_cases},
+    {&pack_f16_operation, add_pack_f16_cases},
+    {&sum_parts_operation, add_sum_parts_cases},
     {&rotary_store_operation, add_rotary_store_cases},
     {&latent_store_operation, add_latent_store_cases},
     {&attention_operation, add_attention_cases},

@@ -292,6 +292,68 @@ void check(const StackCase& one, uint32_t seed) {
 
 } // namespace
 
+TEST_CASE("linear_stack of prompts agrees with the twin, with sums that are split along k and without") {
+    uint32_t seed = 950;
+    for (const auto family :
+         {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd, kernels::PlanFamily::intel}) {
+        DeviceCase device(family);
+        if (!kernels::prompts_read_packed(device.library().target()))
+            continue; // no matrix units
+        for (const uint32_t columns : {256U, 2304U}) {
+            std::mt19937 random(seed++);
+            constexpr uint32_t first = 2;
+            constexpr uint32_t all = 39;
+            const kernels::Layout layout = layout_of(device, kernels::Format::q4_k, columns);
+            const std::vector<float> x = random_floats(random, std::size_t{all} * columns);
+            kernels::Activations input = device.upload_rows(x, all, columns);
+            add_packed(device, layout, input);
+            std::vector<WeightSource> sources;
+            std::vector<float> bias;
+            std::vector<kernels::StackedMatrix> matrices;
+            uint32_t rows_together = 0;
+            for (const uint32_t rows : {130U, 9U, 64U}) {
+                sources.push_back(random_weight(random, kernels::Format::q4_k, rows, columns));
+                matrices.push_back({.weight = upload_weight(device, sources.back(), layout),
+                                    .output = device.upload_rows(
+                                        std::vector<float>(std::size_t{all} * rows, 7), all, rows)});
+                rows_together += rows;
+            }
+            bias = random_floats(random, 9);
+            matrices[1].bias = device.upload(bias);
+            const uint64_t part_bytes =
+                kernels::linear_part_bytes(device.library().target(), layout, rows_together, columns,
+                                           kernels::RowPath::prefill, all - first);
+            CHECK((part_bytes > 0) == (columns > 2000));
+            const vk::Range parts = device.upload(std::vector<std::byte>(std::max<uint64_t>(part_bytes, 4)));
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                kernels::linear_stack({library, recorder}, {.matrices = matrices,
+                                                            .input = input,
+                                                            .first = first,
+                                                            .count = all - first,
+                                                            .path = kernels::RowPath::prefill,
+                                                            .parts = parts});
+            });
+            for (std::size_t i = 0; i < matrices.size(); ++i) {
+                const std::vector<float> y = device.download_rows(matrices[i].output);
+                const auto rows = static_cast<uint32_t>(sources[i].values.rows);
+                for (uint32_t c = 0; c < all; ++c) {
+                    const reference::Vector column(x.begin() + std::size_t{c} * columns,
+                                                   x.begin() + std::size_t{c + 1} * columns);
+                    const reference::Vector exact = reference::linear_in_half(sources[i].values, column);
+                    for (uint32_t m = 0; m < rows; ++m) {
+                        const double expected = c < first ? 7 : exact[m] + (i == 1 ? double{bias[m]} : 0.0);
+                        const double tolerance =
+                            c < first ? 0 : product_bound(sources[i].values, m, column, 1);
+                        INFO(to_string(family)
+                             << " " << columns << " matrix " << i << " y[" << c << "][" << m << "]");
+                        REQUIRE(std::abs(y[std::size_t{c} * rows + m] - expected) <= tolerance);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a pending norm and without") {
     uint32_t seed = 700;
     uint32_t family_number = 0;

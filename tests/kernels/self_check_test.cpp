@@ -280,7 +280,8 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it", "[self
         if (name.ends_with("_tiles") || name.starts_with("linear_tiles_") || name.starts_with("fused_") ||
             name.starts_with("heads_") || name.starts_with("linear_codes_") ||
             name.starts_with("expert_tiles_") || name.starts_with("expert_codes_") ||
-            name.starts_with("expert_down_") || name == "pack" || name.ends_with("_rate")) // no model runs it
+            name.starts_with("expert_down_") || name.starts_with("expert_matrix_") ||
+            name.starts_with("pack") || name == "sum_parts" || name.ends_with("_rate")) // no model runs it
             continue;
         CHECK(verdict.wrong.contains(variant) == kernels::usable(variant, target.profile).has_value());
     }

@@ -3,6 +3,7 @@
 #include "core/kernels/operations/uses.hpp"
 #include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/kernel_run.hpp"
+#include "core/kernels/self_check/mixture.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/packed.hpp"
 #include "core/kernels/self_check/tiles.hpp"
@@ -14,55 +15,10 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t mixture_experts = 3;
-constexpr uint32_t mixture_used = 2;
-
-/// Pairs sorted by expert and cut into tiles, as shaders/experts/groups.glsl says.
-std::vector<uint32_t> groups_of(const std::vector<uint32_t>& chosen, uint32_t tile_pairs) {
-    const auto pairs = static_cast<uint32_t>(chosen.size());
-    std::vector<uint32_t> groups{0};
-    std::vector<uint32_t> order;
-    for (uint32_t expert = 0; expert < mixture_experts; ++expert) {
-        const auto first = static_cast<uint32_t>(order.size());
-        for (uint32_t pair = 0; pair < pairs; ++pair) {
-            if (chosen[pair] == expert)
-                order.push_back(pair);
-        }
-        const auto end = static_cast<uint32_t>(order.size());
-        for (uint32_t at = first; at < end; at += tile_pairs) {
-            groups.insert(groups.end(), {expert, at, std::min(tile_pairs, end - at)});
-            ++groups[0];
-        }
-    }
-    groups.resize(1 + std::size_t{3} * pairs);
-    groups.insert(groups.end(), order.begin(), order.end());
-    return groups;
-}
-
 ExpertGroups put_groups(KernelRun& run, const std::vector<uint32_t>& chosen, Arrangement arrangement) {
     const auto pairs = static_cast<uint32_t>(chosen.size());
     const uint32_t tile_pairs = expert_tile_pairs(pairs, mixture_experts, arrangement);
     return {.range = run.put(groups_of(chosen, tile_pairs)), .tile_pairs = tile_pairs};
-}
-
-/// The pairs of some rows, and the routing weight of each.
-struct Mixture {
-    std::vector<uint32_t> chosen;
-    std::vector<float> routing_weights = {};
-    ExpertRouting choice = {};
-};
-
-Mixture mixture_of(KernelRun& run, Noise& noise, uint32_t rows) {
-    Mixture mixture{.chosen = std::vector<uint32_t>(std::size_t{rows} * mixture_used)};
-    for (uint32_t pair = 0; pair < mixture.chosen.size(); ++pair)
-        mixture.chosen[pair] = (pair * pair + 1) % mixture_experts;
-    mixture.routing_weights = noise.numbers(mixture.chosen.size());
-    mixture.choice = {.experts = run.put(mixture.chosen),
-                      .routing_weights = run.put(mixture.routing_weights),
-                      .count = mixture_experts,
-                      .experts_per_token = mixture_used,
-                      .rows = rows};
-    return mixture;
 }
 
 /// Rows on the device, packed if a layout reads them.
@@ -116,16 +72,6 @@ void make_problem(KernelRun& run, const KernelUse& use, uint32_t rows, ExpertInp
             expected.push_back(expert_product(stack, mixture.chosen[pair], m, own, code_bytes_of(run, use)));
     }
     run.expect_rows(output, 0, expected);
-}
-
-/// act(gate) up of inputs with errors; the derivatives of act are below 1.13, and 1.13 (7 + 1) of up.
-Bounded activated_of(Gate kind, Bounded gate, Bounded up) {
-    constexpr double steepest = 1.13;
-    Bounded y = activated(kind, gate.value, up.value);
-    const double size = std::abs(gate.value) + gate.tolerance;
-    y.tolerance += steepest * gate.tolerance * (std::abs(up.value) + up.tolerance + 1) + size * up.tolerance;
-    y.tolerance += 4 * rounding * (std::abs(gate.value) + 1) * (std::abs(up.value) + 1); // of biases
-    return y;
 }
 
 struct GateUpShape {

@@ -19,26 +19,6 @@ struct LinearShape {
     Store store;
 };
 
-/// Error that rounding weights and inputs to f16 adds to a product, in any rounding direction: 2^-10 of each
-/// factor, or 2^-24 if it is small, for inputs as a part of the largest. Quantised weights in tiles are
-/// computed in f16: scale, offset, their product with the code and the sum are rounded.
-double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
-    const Layout layout = weight.device.layout;
-    const bool is_computed = layout.arrangement == Arrangement::tiles && block_columns(layout.format) > 1;
-    double largest = 0;
-    for (const float one : x)
-        largest = std::max(largest, std::abs(double{one}));
-    double error = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-        const double w = std::abs(weight.values[row * x.size() + k]);
-        const double terms = 3 * weight.sizes[row * x.size() + k];
-        const double w_error = (is_computed ? terms : w) * 0x1p-10 + 0x1p-24;
-        const double x_error = std::abs(x[k]) * 0x1p-10 + largest * 0x1p-24;
-        error += w * x_error + w_error * (std::abs(x[k]) + x_error);
-    }
-    return error;
-}
-
 /// Of a large batch, the first and the last rows are compared.
 constexpr uint32_t compared_rows = 18;
 

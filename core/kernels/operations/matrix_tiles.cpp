@@ -60,15 +60,16 @@ void launch_rows(const Launcher& launcher, const LinearPlan& plan, const LinearS
         tiles += divide_up(weight.rows, plan.rows_each);
         first_row += weight.rows;
     }
-    launch(launcher,
-           {.variant = linear_variant(plan, stack.matrices.front().weight.layout),
-            .specialization = {plan.workgroup, matrix_subgroups, plan.parts, plan.rows_each,
-                               plan.columns_each, plan.shape.rows, plan.shape.columns, plan.shape.depth},
-            .groups = {divide_up(stack.count, plan.columns_each), tiles, plan.splits},
-            .reads = {input, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
-            .writes = {outputs[0], outputs[1], outputs[2], parts},
-            .subgroup = plan.subgroup},
-           arguments);
+    launch(
+        launcher,
+        {.variant = linear_variant(plan, stack.matrices.front().weight.layout),
+         .specialization = {plan.workgroup, matrix_subgroups, plan.parts, plan.rows_each, plan.columns_each,
+                            plan.shape.rows, plan.shape.columns, plan.shape.depth, plan.ahead},
+         .groups = {divide_up(stack.count, plan.columns_each), tiles, plan.splits},
+         .reads = {input, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
+         .writes = {outputs[0], outputs[1], outputs[2], parts},
+         .subgroup = plan.subgroup},
+        arguments);
 }
 
 } // namespace

@@ -49,7 +49,7 @@ void sum_parts(const Launcher& launcher, const SumParts& operation) {
         arguments.y_strides[i] = output.stride;
         arguments.options |= bias ? bias_options[i] : 0U;
     }
-    constexpr uint32_t invocations = 256;
+    constexpr uint32_t invocations = 128;
     launch(launcher,
            {.variant = shaders::sum_parts(),
             .specialization = {},

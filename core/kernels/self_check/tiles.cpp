@@ -20,6 +20,23 @@ double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const fl
     return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
 }
 
+double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
+    const Layout layout = weight.device.layout;
+    const bool is_computed = layout.arrangement == Arrangement::tiles && block_columns(layout.format) > 1;
+    double largest = 0;
+    for (const float one : x)
+        largest = std::max(largest, std::abs(double{one}));
+    double error = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const double w = std::abs(weight.values[row * x.size() + k]);
+        const double terms = 3 * weight.sizes[row * x.size() + k];
+        const double w_error = (is_computed ? terms : w) * 0x1p-10 + 0x1p-24;
+        const double x_error = std::abs(x[k]) * 0x1p-10 + largest * 0x1p-24;
+        error += w * x_error + w_error * (std::abs(x[k]) + x_error);
+    }
+    return error;
+}
+
 uint32_t code_bytes_of(KernelRun& run, bool reads_codes) {
     return reads_codes ? code_bytes_at(run.library().target().precision) : 0;
 }

@@ -13,6 +13,11 @@ namespace etna::kernels {
 /// f16's range; the offset of the codes (tile_codes.glsl) increases the rounding errors of sums.
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
+/// Error that rounding weights and inputs to f16 adds to a product, in any rounding direction: 2^-10 of each
+/// factor, or 2^-24 if it is small, for inputs as a part of the largest. Quantised weights in tiles are
+/// computed in f16: scale, offset, their product with the code and the sum are rounded.
+double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
+
 /// Bytes of the codes that a kernel reads, or 0.
 uint32_t code_bytes_of(KernelRun& run, bool reads_codes);
 

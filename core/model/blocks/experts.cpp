@@ -1,5 +1,6 @@
 #include "core/model/blocks/experts.hpp"
 
+#include "core/kernels/operations/expert_matrix.hpp"
 #include "core/kernels/operations/gate_multiply.hpp"
 #include "core/kernels/operations/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
@@ -91,17 +92,56 @@ bool reads_packed(const ExpertsBlock& block) {
     return (block.gate && in_tiles(*block.gate)) || in_tiles(block.up);
 }
 
+namespace {
+
+/// Whether prefill rows multiply on matrix units.
+bool has_units(const Recording& recording, const ExpertsBlock& block) {
+    const auto on_units = [&](const kernels::MatrixStack& stack) {
+        return kernels::experts_on_units(recording.launcher.target(), stack.matrices.layout);
+    };
+    return on_units(block.up) && on_units(block.down) &&
+           (!block.gate || block.gate->matrices.layout == block.up.matrices.layout);
+}
+
+/// The rows of each path: decode rows and others.
+std::vector<ExpertShare> shares_of(const Recording& recording, const ExpertsBlock& block,
+                                   const kernels::ExpertRouting& choice, const kernels::Activations& inner) {
+    if (!has_units(recording, block))
+        return {{.choice = choice, .inner = inner}};
+    std::vector<ExpertShare> shares;
+    const uint32_t per_token = block.experts_per_token;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (range.count > 0) {
+            shares.push_back({.first = range.first,
+                              .choice = choice.part(range.first, range.count),
+                              .inner = inner.part(range.first * per_token, range.count * per_token),
+                              .is_on_units = range.path == kernels::RowPath::prefill});
+        }
+    }
+    return shares;
+}
+
+} // namespace
+
+kernels::PackedForm prefill_form(const Recording& recording, const ExpertsBlock& block) {
+    return reads_packed(block) && !has_units(recording, block) ? kernels::PackedForm::blocks
+                                                               : kernels::PackedForm::f16;
+}
+
 ExpertRows take_expert_rows(const Recording& recording, const ExpertsBlock& block) {
     const uint32_t rows = recording.step.rows;
     const uint32_t pairs = rows * block.experts_per_token;
     const uint64_t pair_bytes = uint64_t{pairs} * sizeof(uint32_t);
-    return {.router = recording.rows(block.up.count),
-            .choice = {.experts = recording.arena.bytes(pair_bytes),
-                       .routing_weights = recording.arena.bytes(pair_bytes),
-                       .count = block.up.count,
-                       .experts_per_token = block.experts_per_token,
-                       .rows = rows},
-            .inner = recording.matrix_input(pairs, block.up.matrices.rows)};
+    ExpertRows taken{.router = recording.rows(block.up.count),
+                     .choice = {.experts = recording.arena.bytes(pair_bytes),
+                                .routing_weights = recording.arena.bytes(pair_bytes),
+                                .count = block.up.count,
+                                .experts_per_token = block.experts_per_token,
+                                .rows = rows},
+                     .shares = {}};
+    const kernels::Activations inner = recording.matrix_input(pairs, block.up.matrices.rows);
+    taken.shares = shares_of(recording, block, taken.choice, inner);
+    return taken;
 }
 
 void record_routing(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
@@ -137,135 +177,197 @@ void record_routing(const Recording& recording, const ExpertsBlock& block, const
     }
 }
 
-std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
-                                                   const kernels::ExpertRouting& choice) {
+namespace {
+
+/// Pairs of a tile; empty if the share's pairs need no groups.
+std::optional<uint32_t> tile_pairs_of(const Recording& recording, const ExpertsBlock& block,
+                                      const ExpertShare& share) {
+    const uint32_t pairs = share.choice.pairs();
+    if (share.is_on_units)
+        return kernels::unit_tile_pairs(recording.launcher.target(), pairs, share.choice.count);
     const auto stacks = {&block.up, &block.down, block.gate ? &*block.gate : &block.up};
     const auto tiled = std::count_if(stacks.begin(), stacks.end(),
                                      [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
     const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.up.matrices.layout.arrangement;
-    const uint32_t tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement);
-    if (tiled == std::ssize(stacks) && tile_pairs == 1)
-        return std::nullopt;
-    const uint64_t bytes = kernels::expert_group_bytes(choice.rows, choice.experts_per_token);
-    const kernels::ExpertGroups groups{.range = recording.arena.bytes(bytes), .tile_pairs = tile_pairs};
-    kernels::expert_group(recording.launcher, choice, groups);
-    return groups;
+    const uint32_t tile_pairs = kernels::expert_tile_pairs(pairs, share.choice.count, arrangement);
+    return tiled == std::ssize(stacks) && tile_pairs == 1 ? std::nullopt : std::optional(tile_pairs);
 }
 
-namespace {
+std::optional<kernels::GateBiases> biases_of(const ExpertsBlock& block, const ExpertShare& share) {
+    if (!block.gate_bias || !block.up_bias)
+        return std::nullopt;
+    return kernels::GateBiases{.gate = *block.gate_bias,
+                               .up = *block.up_bias,
+                               .experts = share.choice.experts,
+                               .expert_count = share.choice.count};
+}
+
+/// The rows of an activation of the step that belong to a share.
+kernels::Activations rows_of(const ExpertShare& share, const kernels::Activations& all) {
+    return all.part(share.first, share.choice.rows);
+}
+
+/// One product of each pair of the share.
+void record_product(const Recording& recording, const ExpertShare& share, const kernels::MatrixStack& weights,
+                    const kernels::Activations& input, const kernels::Activations& output,
+                    kernels::ExpertInput reads) {
+    if (share.is_on_units) {
+        kernels::expert_matrix(recording.launcher, {.weights = weights,
+                                                    .input = input,
+                                                    .output = output,
+                                                    .reads = reads,
+                                                    .choice = share.choice,
+                                                    .groups = *share.groups});
+        return;
+    }
+    kernels::expert_linear(recording.launcher, {.weights = weights,
+                                                .input = input,
+                                                .output = output,
+                                                .reads = reads,
+                                                .choice = share.choice,
+                                                .groups = share.groups});
+}
 
 /// Products of gate and up in one step.
-void record_gate_up(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
-                    const std::optional<kernels::ExpertGroups>& groups,
-                    const std::optional<kernels::GateBiases>& biases) {
-    const uint64_t counter_bytes = kernels::expert_counter_bytes(rows.choice.pairs(), rows.inner.columns);
+void record_gate_up(const Recording& recording, const ExpertsBlock& block, const ExpertShare& share) {
+    const kernels::Activations input = rows_of(share, recording.activations.hidden);
+    const auto biases = biases_of(block, share);
+    if (share.is_on_units) {
+        kernels::expert_matrix(recording.launcher, {.weights = *block.gate,
+                                                    .up = block.up,
+                                                    .input = input,
+                                                    .output = share.inner,
+                                                    .kind = block.gate_kind,
+                                                    .biases = biases,
+                                                    .choice = share.choice,
+                                                    .groups = *share.groups});
+        return;
+    }
+    const uint64_t counter_bytes = kernels::expert_counter_bytes(share.choice.pairs(), share.inner.columns);
     kernels::expert_gate_up(recording.launcher, {.gate = *block.gate,
                                                  .up = block.up,
-                                                 .input = recording.activations.hidden,
-                                                 .output = rows.inner,
+                                                 .input = input,
+                                                 .output = share.inner,
                                                  .kind = block.gate_kind,
                                                  .biases = biases,
                                                  .packed = in_tiles(block.down),
                                                  .counters = recording.arena.zeros(counter_bytes),
-                                                 .choice = rows.choice,
-                                                 .groups = groups});
+                                                 .choice = share.choice,
+                                                 .groups = share.groups});
 }
 
-} // namespace
-
-void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
-                  const std::optional<kernels::ExpertGroups>& groups) {
-    std::optional<kernels::GateBiases> biases;
-    if (block.gate_bias && block.up_bias) {
-        biases = {.gate = *block.gate_bias,
-                  .up = *block.up_bias,
-                  .experts = rows.choice.experts,
-                  .expert_count = rows.choice.count};
-    }
+void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertShare& share) {
     if (block.gate && in_tiles(*block.gate) && block.gate->matrices.layout == block.up.matrices.layout) {
-        record_gate_up(recording, block, rows, groups, biases);
+        record_gate_up(recording, block, share);
         return;
     }
-    const auto project = [&](const kernels::MatrixStack& weights, const kernels::Activations& output) {
-        kernels::expert_linear(recording.launcher, {.weights = weights,
-                                                    .input = recording.activations.hidden,
-                                                    .output = output,
-                                                    .reads = kernels::ExpertInput::row,
-                                                    .choice = rows.choice,
-                                                    .groups = groups});
-    };
-    kernels::Activations up = rows.inner;
+    const kernels::Activations input = rows_of(share, recording.activations.hidden);
+    const uint32_t pairs = share.choice.pairs();
+    kernels::Activations up = share.inner;
     if (block.gate) {
-        up = recording.arena.rows(rows.choice.pairs(), rows.inner.columns);
-        project(*block.gate, rows.inner);
+        up = recording.arena.rows(pairs, share.inner.columns);
+        record_product(recording, share, *block.gate, input, share.inner, kernels::ExpertInput::row);
     }
-    project(block.up, up);
-    kernels::gate_multiply(recording.launcher, {.gate = rows.inner,
+    record_product(recording, share, block.up, input, up, kernels::ExpertInput::row);
+    kernels::gate_multiply(recording.launcher, {.gate = share.inner,
                                                 .up = up,
                                                 .first = 0,
-                                                .count = rows.choice.pairs(),
+                                                .count = pairs,
                                                 .kind = block.gate_kind,
-                                                .biases = biases,
-                                                .packed = in_tiles(block.down)});
+                                                .biases = biases_of(block, share),
+                                                .packed = in_tiles(block.down) && !share.is_on_units});
 }
 
-void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
-                const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
-                kernels::Store store) {
+/// The part of a row range that belongs to a share, counted from the share's first row; count 0: none.
+RowRange within(const ExpertShare& share, RowRange range) {
+    const uint32_t first = std::max(range.first, share.first);
+    const uint32_t end = std::min(range.first + range.count, share.first + share.choice.rows);
+    range.first = first - share.first;
+    range.count = end > first ? end - first : 0;
+    return range;
+}
+
+void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertShare& share,
+                const kernels::Activations& output, kernels::Store store) {
     const uint32_t per_token = block.experts_per_token;
+    const kernels::Activations own = rows_of(share, output);
     bool has_others = false;
-    for (const RowRange& range : recording.step.row_ranges) {
+    for (const RowRange& all : recording.step.row_ranges) {
+        const RowRange range = within(share, all);
+        if (range.count == 0)
+            continue;
         if (!sums_at_once(block, range)) {
-            has_others = has_others || range.count > 0;
+            has_others = true;
             continue;
         }
         kernels::expert_down(recording.launcher,
                              {.weights = block.down,
-                              .input = rows.inner.part(range.first * per_token, range.count * per_token),
-                              .output = output.part(range.first, range.count),
-                              .choice = rows.choice.part(range.first, range.count),
+                              .input = share.inner.part(range.first * per_token, range.count * per_token),
+                              .output = own.part(range.first, range.count),
+                              .choice = share.choice.part(range.first, range.count),
                               .store = store,
                               .bias = block.down_bias});
     }
     if (!has_others)
         return;
-    const kernels::Activations outputs = recording.arena.rows(rows.choice.pairs(), output.columns);
-    kernels::expert_linear(recording.launcher, // of all pairs, because these are grouped
-                           {.weights = block.down,
-                            .input = rows.inner,
-                            .output = outputs,
-                            .reads = kernels::ExpertInput::pair,
-                            .choice = rows.choice,
-                            .groups = groups});
-    for (const RowRange& range : recording.step.row_ranges) {
-        if (sums_at_once(block, range))
+    const kernels::Activations outputs = recording.arena.rows(share.choice.pairs(), output.columns);
+    record_product(recording, share, block.down, share.inner,
+                   outputs, // of all pairs, because these are grouped
+                   kernels::ExpertInput::pair);
+    for (const RowRange& all : recording.step.row_ranges) {
+        const RowRange range = within(share, all);
+        if (range.count == 0 || sums_at_once(block, range))
             continue;
         kernels::expert_sum(recording.launcher,
                             {.input = outputs.part(range.first * per_token, range.count * per_token),
-                             .output = output.part(range.first, range.count),
-                             .choice = rows.choice.part(range.first, range.count),
+                             .output = own.part(range.first, range.count),
+                             .choice = share.choice.part(range.first, range.count),
                              .store = store,
                              .bias = block.down_bias});
     }
 }
 
+} // namespace
+
+void record_groups(const Recording& recording, const ExpertsBlock& block, ExpertRows& rows) {
+    for (ExpertShare& share : rows.shares) {
+        const auto tile_pairs = tile_pairs_of(recording, block, share);
+        if (!tile_pairs)
+            continue;
+        const uint64_t bytes = kernels::expert_group_bytes(share.choice.rows, share.choice.experts_per_token);
+        share.groups = {.range = recording.arena.bytes(bytes), .tile_pairs = *tile_pairs};
+        kernels::expert_group(recording.launcher, share.choice, *share.groups);
+    }
+}
+
+void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows) {
+    for (const ExpertShare& share : rows.shares)
+        record_inner(recording, block, share);
+}
+
+void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
+                const kernels::Activations& output, kernels::Store store) {
+    for (const ExpertShare& share : rows.shares)
+        record_sum(recording, block, share, output, store);
+}
+
 void record(const Recording& recording, const ExpertsBlock& block) {
     const Arena::Scope scope(recording.arena);
-    const ExpertRows rows = take_expert_rows(recording, block);
+    ExpertRows rows = take_expert_rows(recording, block);
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
                 reads_packed(block) || (block.shared && reads_packed(*block.shared)),
-                reads_packed(block) ? kernels::PackedForm::blocks : kernels::PackedForm::f16);
+                prefill_form(recording, block));
     SharedRows shared;
     if (block.shared)
         shared = record_shared_projections(recording, *block.shared);
     record_routing(recording, block, rows, recording.activations.hidden);
     if (block.shared)
         record_shared_product(recording, *block.shared, shared);
-    const auto groups = record_groups(recording, block, rows.choice);
-    record_inner(recording, block, rows, groups);
+    record_groups(recording, block, rows);
+    record_inner(recording, block, rows);
     if (block.shared)
         record_shared_output(recording, *block.shared, shared);
-    record_sum(recording, block, rows, groups, recording.activations.residual, kernels::Store::add);
+    record_sum(recording, block, rows, recording.activations.residual, kernels::Store::add);
 }
 
 } // namespace etna::model

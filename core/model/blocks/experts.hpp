@@ -48,29 +48,37 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
 /// Whether decode rows of gate or up read the packed form of h.
 bool reads_packed(const ExpertsBlock& block);
 
+/// Rows of a step whose experts take one path, and their scratch memory.
+struct ExpertShare {
+    uint32_t first = 0; ///< rows [first, first + choice.rows) of the step
+    kernels::ExpertRouting choice;
+    kernels::Activations inner; ///< [pairs, their feed_forward]: the input of `down`
+    bool is_on_units = false;   ///< kernels::expert_matrix()
+    std::optional<kernels::ExpertGroups> groups = std::nullopt; ///< record_groups()
+};
+
 /// What the block's steps hand to each other.
 struct ExpertRows {
     kernels::Activations router; ///< [rows, experts]
     kernels::ExpertRouting choice;
-    kernels::Activations inner; ///< [pairs, their feed_forward]: the input of `down`
+    std::vector<ExpertShare> shares; ///< together all rows
 };
 ExpertRows take_expert_rows(const Recording& recording, const ExpertsBlock& block);
+
+/// The packed form in which prefill rows read the block's norm.
+kernels::PackedForm prefill_form(const Recording& recording, const ExpertsBlock& block);
 
 // The steps of the block without its norm and its shared expert.
 /// Records the choices of the router for all rows of its input.
 void record_routing(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
                     const kernels::Activations& input);
-/// Records the groups that the step's pairs need; empty if they need none: matrices in tiles and few rows.
-std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
-                                                   const kernels::ExpertRouting& choice);
-/// Records the inner values of the pairs of Activations::hidden in one step or three, packed if `down`
-/// reads them.
-void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
-                  const std::optional<kernels::ExpertGroups>& groups);
+/// Records the groups that the pairs need; few rows of matrices in tiles need none.
+void record_groups(const Recording& recording, const ExpertsBlock& block, ExpertRows& rows);
+/// Records the inner values of the pairs of Activations::hidden.
+void record_inner(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows);
 /// Records output (=|+=) the sum of the experts' outputs.
 void record_sum(const Recording& recording, const ExpertsBlock& block, const ExpertRows& rows,
-                const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
-                kernels::Store store);
+                const kernels::Activations& output, kernels::Store store);
 
 /// Records the block.
 void record(const Recording& recording, const ExpertsBlock& block);

@@ -60,7 +60,7 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     const Arena::Scope scope(recording.arena);
     const kernels::Activations branches = recording.rows(hidden.columns); // first the input of the router
     const GatedRows dense = take_gated_rows(recording, block.dense);
-    const ExpertRows experts = take_expert_rows(recording, block.experts);
+    ExpertRows experts = take_expert_rows(recording, block.experts);
     const float epsilon = block.experts.epsilon;
     const auto record_one = [&](const kernels::RmsNorm& norm) {
         kernels::rms_norm(recording.launcher, norm);
@@ -74,13 +74,13 @@ void record(const Recording& recording, const ParallelExpertsBlock& block) {
     record_product(recording, block.dense, dense);
     const kernels::RmsNorm input =
         branch_norm(recording, activations.residual, block.experts.norm, epsilon, hidden, replace);
-    record_norm_rows(recording, input, reads_packed(block.experts), kernels::PackedForm::blocks);
-    const auto groups = record_groups(recording, block.experts, experts.choice);
+    record_norm_rows(recording, input, reads_packed(block.experts), prefill_form(recording, block.experts));
+    record_groups(recording, block.experts, experts);
     record_linear(recording, block.dense.down.weights, dense.gate, branches, replace);
-    record_inner(recording, block.experts, experts, groups);
+    record_inner(recording, block.experts, experts);
     record_one(
         branch_norm(recording, branches, *block.dense.down.post_norm.weight, epsilon, branches, replace));
-    record_sum(recording, block.experts, experts, groups, hidden, replace);
+    record_sum(recording, block.experts, experts, hidden, replace);
     record_one(branch_norm(recording, hidden, block.experts_norm, epsilon, branches, add));
     kernels::RmsNorm output = branch_norm(recording, branches, *block.post_norm.weight,
                                           block.post_norm.epsilon, activations.residual, add);

@@ -1,5 +1,6 @@
 #include "core/kernels/operations/experts.hpp"
 
+#include "core/kernels/operations/expert_matrix.hpp"
 #include "tests/bench/operations/cases.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,35 @@ void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
                                                      .tile_pairs = expert_tile_pairs(
                                                          choice.pairs(), choice.count, layout.arrangement)}});
                      }});
+}
+
+/// Down, then gate and up, also with gpt-oss's gate: tiles of few pairs and of many.
+void add_expert_matrix(Cases& cases, Layout layout, uint32_t rows) {
+    cases.push_back(
+        {fmt::format("expert_matrix {}, {} rows", to_string(layout.format), rows),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             const ExpertRouting choice = expert_choice(space, rows);
+             const MatrixStack stack{.matrices = matrix(space, layout, width), .count = choice.count};
+             ExpertMatrix operation{
+                 .weights = stack,
+                 .input = activations(space, width),
+                 .output = activations(space, width),
+                 .reads = ExpertInput::pair,
+                 .choice = choice,
+                 .groups = {.range = space.take(),
+                            .tile_pairs = unit_tile_pairs(library.target(), choice.pairs(), choice.count)}};
+             expert_matrix({library, recorder}, operation);
+             operation.reads = ExpertInput::row;
+             operation.up = stack;
+             expert_matrix({library, recorder}, operation);
+             operation.kind = Gate::clamped_silu;
+             operation.biases = GateBiases{.gate = space.take(),
+                                           .up = space.take(),
+                                           .experts = choice.experts,
+                                           .expert_count = choice.count};
+             expert_matrix({library, recorder}, operation);
+         }});
 }
 
 /// Qwen3-30B-A3B's, and with biases gpt-oss's gate.
@@ -144,6 +174,15 @@ void add_expert_sum_cases(Cases& cases, const PlanTarget&) {
                          sum.bias = space.take();
                          expert_sum({library, recorder}, sum);
                      }});
+}
+
+void add_expert_matrix_cases(Cases& cases, const PlanTarget& target) {
+    for (const Layout layout : possible_tiles(target)) {
+        if (!experts_on_units(target, layout))
+            continue;
+        for (const uint32_t rows : {16U, 256U, 512U})
+            add_expert_matrix(cases, layout, rows);
+    }
 }
 
 } // namespace etna::bench

@@ -16,24 +16,30 @@ void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32
                                                       .input = activations(space, width),
                                                       .output = activations(space, rows),
                                                       .count = count,
-                                                      .path = path});
+                                                      .path = path,
+                                                      .parts = space.take()});
                      }});
 }
 
 /// q, k and v of a layer with few kv heads.
-void add_linear_stack(Cases& cases, Layout layout) {
-    cases.push_back({fmt::format("linear_stack {}", to_string(layout.format)),
-                     [=](Library& library, vk::Recorder& recorder) {
-                         Space space;
-                         std::vector<StackedMatrix> matrices;
-                         for (const uint32_t rows : {width, width / 4, width / 4})
-                             matrices.push_back(
-                                 {.weight = matrix(space, layout, rows), .output = activations(space, rows)});
-                         linear_stack({library, recorder}, {.matrices = matrices,
-                                                            .input = activations(space, width),
-                                                            .count = 1,
-                                                            .norm = PendingNorm{.squares = space.take()}});
-                     }});
+void add_linear_stack(Cases& cases, Layout layout, RowPath path, uint32_t count) {
+    cases.push_back(
+        {fmt::format("linear_stack {}, {} {} columns", to_string(layout.format), count, to_string(path)),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             std::vector<StackedMatrix> matrices;
+             for (const uint32_t rows : {width, width / 4, width / 4})
+                 matrices.push_back(
+                     {.weight = matrix(space, layout, rows), .output = activations(space, rows)});
+             LinearStack stack{.matrices = matrices,
+                               .input = activations(space, width),
+                               .count = count,
+                               .path = path,
+                               .parts = space.take()};
+             if (path == RowPath::decode)
+                 stack.norm = PendingNorm{.squares = space.take()};
+             linear_stack({library, recorder}, stack);
+         }});
 }
 
 } // namespace
@@ -49,7 +55,9 @@ void add_linear_cases(Cases& cases, const PlanTarget& target) {
             continue;
         for (const uint32_t count : {batch_rows_max, 2 * batch_rows_max}) // the largest tiles of sums
             add_linear(cases, layout, 4 * width, RowPath::prefill, count);
-        add_linear_stack(cases, layout);
+        add_linear_stack(cases, layout, RowPath::decode, 1);
+        if (prompts_read_packed(target))
+            add_linear_stack(cases, layout, RowPath::prefill, 2 * batch_rows_max);
     }
 }
 
