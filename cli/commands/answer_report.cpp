@@ -175,7 +175,7 @@ std::string call_lines(const std::vector<output::Call>& calls) {
 std::string json_report(const generate::Model& model, const Reported& answer) {
     const generate::Finished& finished = answer.finished;
     Json report;
-    report["model"] = model.name();
+    report["model"] = model.file().name;
     if (answer.index)
         report["index"] = *answer.index;
     report["text"] = answer.text;
@@ -214,7 +214,7 @@ std::string json_report(const generate::Model& model, const Reported& answer) {
 
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
                     const generate::Finished& finished) {
-    diagnostics.line(fmt::format("device      {}", model.device_name()));
+    diagnostics.line(fmt::format("device      {}", model.runtime().device_name));
     diagnostics.line(fmt::format("load        {:.2f} s, context {}", model.load_ms() / ms_per_second,
                                  counted_tokens(model.context_tokens())));
     diagnostics.line(

@@ -1,6 +1,7 @@
 #include "server/api/active_request.hpp"
 
 #include "core/base/utf8.hpp"
+#include "core/generate/description.hpp"
 #include "server/api/owner.hpp"
 #include "server/api/persistence.hpp"
 #include "server/base/ids.hpp"
@@ -116,19 +117,19 @@ Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
 }
 
 RequestContext ActiveRequest::context(const sampling::Parameters& defaults) const {
-    const auto format = model_->chat().find({});
+    const auto format = model_->file().chat.find({});
     const auto reserve_memory = [memory = std::weak_ptr(memory_)](std::size_t bytes) {
         const auto held = memory.lock();
         return held == nullptr || held->reserve(bytes);
     };
     return {.dialect = dialect_,
             .limits = services_->options.limits,
-            .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
-            .tokenizer = &model_->tokenizer(),
+            .sampling_defaults = with_overrides(defaults, model_->defaults().recommended_sampling),
+            .tokenizer = &model_->file().tokenizer,
             .context_tokens = model_->context_tokens(),
             .shifts_context = services_->options.shifts_context,
-            .supports_infill = model_->infill_tokens().has_value(),
-            .has_template = model_->chat().has_own(),
+            .supports_infill = model_->file().infill_tokens.has_value(),
+            .has_template = model_->file().chat.has_own(),
             .can_think = format && generate::may_think(**format),
             .can_store = services_->persistence->stored_kinds().completions,
             .reserve_memory = reserve_memory,
@@ -167,8 +168,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     if (const auto strict = refuse_unknown(is_strict_, ignored_); !strict)
         return refuse(strict.error());
     for (generate::Request& prompt : call.requests) {
-        prompt.sampling_defaults = with_overrides(defaults, model_->recommended_sampling());
-        fill(prompt, model_->request_defaults());
+        prompt.sampling_defaults = with_overrides(defaults, model_->defaults().recommended_sampling);
+        fill(prompt, model_->defaults().requests);
         prompt.unread_max = services_->options.unread_max;
         if (services_->options.shifts_context && !prompt.context_shift)
             prompt.context_shift.emplace();

@@ -569,10 +569,10 @@ uint64_t Models::unused_bytes() {
         return UINT64_MAX;
     uint64_t used = 0;
     for (const auto& [name, entry] : entries_)
-        used += entry->model ? entry->model->memory_bytes() : 0;
+        used += entry->model ? entry->model->runtime().memory_bytes : 0;
     for (const auto& retired : retired_models_) {
         if (const Handle model = retired.lock())
-            used += model->memory_bytes();
+            used += model->runtime().memory_bytes;
     }
     return options_.memory_bytes_max - std::min(options_.memory_bytes_max, used);
 }

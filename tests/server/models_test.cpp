@@ -86,7 +86,7 @@ TEST_CASE("a replaced file is loaded again; handles of the old model remain vali
     wait_for_scan();
     const auto after = models.acquire("m").value();
     CHECK(after != before);
-    CHECK(before->tokenizer().size() == after->tokenizer().size());
+    CHECK(before->file().tokenizer.size() == after->file().tokenizer.size());
     CHECK(models.list().size() == 1);
 }
 

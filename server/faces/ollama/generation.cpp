@@ -114,7 +114,7 @@ private:
         const generate::Request& request = call->requests.front();
         if (request.logprobs) {
             const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
-            pending_.emplace(request, active.model()->tokenizer(),
+            pending_.emplace(request, active.model()->file().tokenizer,
                              is_chat ? text::TextPosition::start : text::TextPosition::continuation);
         }
         return active.begin(std::move(*call), default_sampling, is_cancelled);
