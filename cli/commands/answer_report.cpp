@@ -2,6 +2,7 @@
 
 #include "cli/options/grammar_check.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/duration.hpp"
 #include "core/base/json.hpp"
 
 #include <algorithm>
@@ -46,8 +47,6 @@ std::string likeliest(std::span<const generate::TokenLogprob> tokens) {
         text += (text.empty() ? "  likeliest " : ", ") + described(one);
     return text;
 }
-
-constexpr double ms_per_second = 1000;
 
 /// Returns 0 if no time was measured.
 double per_second(double count, double ms) {

@@ -1,5 +1,6 @@
 #include "server/api/active_request.hpp"
 
+#include "core/base/duration.hpp"
 #include "core/base/utf8.hpp"
 #include "core/generate/description.hpp"
 #include "server/api/owner.hpp"
@@ -308,7 +309,6 @@ AnswerLog ActiveRequest::log() const {
 }
 
 JournalNote ActiveRequest::journal_note() const {
-    constexpr double ms_per_second = 1000;
     JournalNote note = {.client = client_, .client_label = client_label_, .prompt = prompt_};
     if (usage_)
         note.cached_tokens = usage_->tokens().cached;
@@ -430,18 +430,17 @@ std::optional<generate::Event> ActiveRequest::with_call_id(const generate::Event
 }
 
 void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& finished) {
-    constexpr double ms_per_second = 1000;
     const std::size_t tokens = finished.tokens.size();
     const double queue_s = finished.timings.queue_ms / ms_per_second;
     const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
     const uint32_t generated = finished.generated_tokens; // all generated tokens took time, delivered or not
-    Metrics::Answer answer = {.model = model_name_,
-                              .queue_s = queue_s,
-                              .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
-                              .tokens = generated,
-                              .decode_s = generation_s,
-                              .vllm_reason = vllm_reason_of(finished.finish_reason)};
+    Metrics::AnswerLatencies answer = {.model = model_name_,
+                                       .queue_s = queue_s,
+                                       .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
+                                       .tokens = generated,
+                                       .decode_s = generation_s,
+                                       .vllm_reason = vllm_reason_of(finished.finish_reason)};
     // An answer that the model ended has at least the end token.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||
