@@ -22,13 +22,14 @@ namespace etna::cli {
 namespace {
 
 void report_model(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
-    if (model.on_cpu() && options.executor.device.empty())
+    if (model.runtime().on_cpu && options.executor.device.empty())
         diagnostics.note("no GPU found; running on the CPU (slow)");
-    if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
+    if (model.file().trained_context_tokens != 0 &&
+        model.context_tokens() > model.file().trained_context_tokens) {
         diagnostics.note(fmt::format("the context of {} tokens exceeds the {} that the model was trained for",
-                                     model.context_tokens(), model.trained_context_tokens()));
+                                     model.context_tokens(), model.file().trained_context_tokens));
     }
-    for (const std::string& note : model.memory_notes())
+    for (const std::string& note : model.runtime().memory_notes(model.file().trained_context_tokens))
         diagnostics.note(note);
 }
 

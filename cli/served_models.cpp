@@ -83,8 +83,8 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
             show_fraction(fraction_of(progress));
     };
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
-    for (const std::string& note : model.memory_notes())
-        log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
+    for (const std::string& note : model.runtime().memory_notes(model.file().trained_context_tokens))
+        log(LogLevel::info, fmt::format("{}: {}", model.file().name, note));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 

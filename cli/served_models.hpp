@@ -3,6 +3,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/generation_options.hpp"
 #include "core/base/result.hpp"
+#include "core/generate/description.hpp"
 #include "core/runtime/devices.hpp"
 #include "server/models/models.hpp"
 

@@ -28,13 +28,13 @@ namespace etna::cli {
 namespace {
 
 Result<const generate::ChatFormat*> format_of(const ChatSession& session) {
-    return session.model().chat().find({.tools = !session.tools().is_empty()});
+    return session.model().file().chat.find({.tools = !session.tools().is_empty()});
 }
 
 /// Returns the name or the source of the chat template in use.
 std::string template_of(const ChatState& state) {
     const std::string& option = state.model.chat_template;
-    const generate::ChatFormats& formats = state.session.model().chat();
+    const generate::ChatFormats& formats = state.session.model().file().chat;
     switch (formats.origin()) {
     case generate::TemplateOrigin::model:
         break;
@@ -53,7 +53,8 @@ std::string template_of(const ChatState& state) {
 std::vector<std::string> state_lines(const ChatState& state) {
     const ChatSession& session = state.session;
     std::vector<std::string> lines = {
-        fmt::format("model       {} on {}", session.model().name(), session.model().device_name()),
+        fmt::format("model       {} on {}", session.model().file().name,
+                    session.model().runtime().device_name),
         fmt::format("template    {}", template_of(state)),
         fmt::format("messages    {} from the user", session.turns()),
         fmt::format("system      {}", session.system().empty() ? "none" : backquoted(session.system())),
@@ -345,7 +346,7 @@ Result<ChatStep> model(ChatState& state, const std::string& argument) {
     ETNA_CHECK(check_can_chat(loaded));
     state.session.set_model(std::move(loaded));
     state.model = std::move(options);
-    state.diagnostics.note(fmt::format("{} continues the conversation", state.session.model().name()));
+    state.diagnostics.note(fmt::format("{} continues the conversation", state.session.model().file().name));
     return ChatStep::proceed;
 }
 
@@ -487,10 +488,11 @@ LineCompletion complete_chat_line(std::string_view line, const Variables& variab
 
 Status check_can_chat(const generate::Model& model) {
     if (model.engine().limits().is_encoder) {
-        return Error{ErrorKind::unsupported, fmt::format("{} encodes texts and generates none", model.name()),
-                     fmt::format("use `etna embed {}`, or name a model that generates text", model.name())};
+        return Error{
+            ErrorKind::unsupported, fmt::format("{} encodes texts and generates none", model.file().name),
+            fmt::format("use `etna embed {}`, or name a model that generates text", model.file().name)};
     }
-    const auto format = model.chat().find({});
+    const auto format = model.file().chat.find({});
     return format ? Status() : format.error();
 }
 

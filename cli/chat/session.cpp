@@ -160,7 +160,7 @@ void ChatSession::set_conversation(chat::Conversation conversation) {
 Status ChatSession::attach(const std::string& text) {
     const std::string attached = attached_ + text;
     ETNA_TRY(const auto tokens,
-             model_.tokenizer().encode(attached, {.special = text::SpecialTokens::literal}));
+             model_.file().tokenizer.encode(attached, {.special = text::SpecialTokens::literal}));
     if (tokens.size() >= model_.context_tokens()) {
         return invalid_argument(
             fmt::format("the message would have {} tokens; with its answer it must fit in the context of {}",

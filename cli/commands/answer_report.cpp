@@ -2,6 +2,7 @@
 
 #include "cli/options/grammar_check.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/duration.hpp"
 #include "core/base/json.hpp"
 
 #include <algorithm>
@@ -46,8 +47,6 @@ std::string likeliest(std::span<const generate::TokenLogprob> tokens) {
         text += (text.empty() ? "  likeliest " : ", ") + described(one);
     return text;
 }
-
-constexpr double ms_per_second = 1000;
 
 /// Returns 0 if no time was measured.
 double per_second(double count, double ms) {
@@ -175,7 +174,7 @@ std::string call_lines(const std::vector<output::Call>& calls) {
 std::string json_report(const generate::Model& model, const Reported& answer) {
     const generate::Finished& finished = answer.finished;
     Json report;
-    report["model"] = model.name();
+    report["model"] = model.file().name;
     if (answer.index)
         report["index"] = *answer.index;
     report["text"] = answer.text;
@@ -214,7 +213,7 @@ std::string json_report(const generate::Model& model, const Reported& answer) {
 
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
                     const generate::Finished& finished) {
-    diagnostics.line(fmt::format("device      {}", model.device_name()));
+    diagnostics.line(fmt::format("device      {}", model.runtime().device_name));
     diagnostics.line(fmt::format("load        {:.2f} s, context {}", model.load_ms() / ms_per_second,
                                  counted_tokens(model.context_tokens())));
     diagnostics.line(

@@ -89,10 +89,10 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
     }
     ETNA_TRY(auto model, load_model(options.model, environment, diagnostics));
     ETNA_CHECK(check_can_chat(model));
-    ETNA_TRY(const auto* format, model.chat().find({.tools = !tools.is_empty()}));
-    if (!model.chat().guessed().empty()) {
+    ETNA_TRY(const auto* format, model.file().chat.find({.tools = !tools.is_empty()}));
+    if (!model.file().chat.guessed().empty()) {
         diagnostics.note(fmt::format("{} has no chat template: using {}; --chat-template selects another",
-                                     model.name(), model.chat().guessed()));
+                                     model.file().name, model.file().chat.guessed()));
     }
     if (generation.thinking != chat::Thinking::template_default &&
         !format->chat_template.capabilities().can_think)
@@ -215,7 +215,8 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
         return fail(reader.error());
     if (environment.input_is_terminal) {
         diagnostics.paragraph(fmt::format("{} on {}. /help lists commands, Ctrl-D leaves.",
-                                          (*session)->model().name(), (*session)->model().device_name()));
+                                          (*session)->model().file().name,
+                                          (*session)->model().runtime().device_name));
     }
     ChatState state = {.session = **session,
                        .settings = options.settings,

@@ -6,6 +6,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
+#include "core/generate/description.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/hub.hpp"
 #include "core/store/known_models.hpp"

@@ -213,7 +213,7 @@ bool is_prompt(const RunOptions& options, const Error& not_resolved) {
 
 /// A model without a chat template is a base model: it continues the text.
 bool is_conversation(const RunOptions& options, const generate::Model& model) {
-    return options.prompt_form == PromptForm::as_message && model.chat().has_own();
+    return options.prompt_form == PromptForm::as_message && model.file().chat.has_own();
 }
 
 /// Returns the first given option that applies only to conversations.
@@ -233,7 +233,7 @@ Result<generate::Request> request_of(const RunOptions& options, const generate::
     if (!is_conversation(options, model)) {
         if (const auto option = conversation_option(options); !option.empty()) {
             return invalid_argument(
-                fmt::format("{} has no chat template, which {} needs", model.name(), option),
+                fmt::format("{} has no chat template, which {} needs", model.file().name, option),
                 "put its text at the start of the prompt, or select a template with --chat-template");
         }
         request.prompt = std::move(*inputs.prompt);
@@ -328,11 +328,11 @@ ExitCode exit_code(const Output& output, const generate::Finished& finished, boo
 bool used_random_seed(const generate::Model& model, const RunOptions& options) {
     const SamplingOptions& sampling = options.generation.sampling;
     return !sampling.seed && options.generation.max_tokens != 0U &&
-           generate::with_overrides(model.sampling_defaults(), sampling.overrides).temperature > 0;
+           generate::with_overrides(model.defaults().sampling, sampling.overrides).temperature > 0;
 }
 
 bool can_think(const generate::Model& model) {
-    const auto format = model.chat().find({});
+    const auto format = model.file().chat.find({});
     return format && (*format)->chat_template.capabilities().can_think;
 }
 

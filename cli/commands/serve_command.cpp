@@ -12,6 +12,7 @@
 #include "core/base/json.hpp"
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
+#include "core/generate/description.hpp"
 #include "core/generate/model.hpp"
 #include "core/gguf/split.hpp"
 #include "core/runtime/devices.hpp"

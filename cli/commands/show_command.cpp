@@ -7,6 +7,7 @@
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
 #include "core/chat/template_report.hpp"
+#include "core/generate/description.hpp"
 #include "core/runtime/memory_forecast.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"

@@ -445,7 +445,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
 }
 
 Result<generate::Request> request_for(const GenerationOptions& options, const generate::Model& model) {
-    ETNA_CHECK(check_stop_tokens(options.stop_tokens, model.tokenizer().size()));
+    ETNA_CHECK(check_stop_tokens(options.stop_tokens, model.file().tokenizer.size()));
     generate::Request request;
     request.max_tokens = options.max_tokens;
     request.min_tokens = options.min_tokens;

@@ -14,4 +14,6 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
 
+inline constexpr double ms_per_second = 1000;
+
 } // namespace etna

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generation.hpp"
+#include "core/generate/events.hpp"
 
 #include <cstddef>
 #include <cstdint>

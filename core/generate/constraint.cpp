@@ -1,7 +1,6 @@
 #include "core/generate/constraint.hpp"
 
 #include "core/generate/answer_grammar.hpp"
-#include "core/grammar/vocabulary.hpp"
 #include "core/output/markers.hpp"
 
 #include <algorithm>
@@ -137,8 +136,8 @@ std::optional<grammar::Description> content_grammar(const Request& request) {
 }
 
 /// Describes the answer's grammar; empty if it is unconstrained.
-Result<std::optional<grammar::Description>> describe_constraint(const Model& model, const Request& request,
-                                                                const Prompt& prompt) {
+Result<std::optional<grammar::Description>>
+describe_constraint(const text::Tokenizer& tokenizer, const Request& request, const Prompt& prompt) {
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     if (prompt.syntax == nullptr || conversation == nullptr)
         return content_grammar(request);
@@ -154,7 +153,7 @@ Result<std::optional<grammar::Description>> describe_constraint(const Model& mod
         .spacing = request.json_spacing,
         .is_lenient = request.has_lenient_tools,
         .content = content_grammar(request),
-        .is_end_token = [&](std::string_view name) { return is_end_token(model.tokenizer(), name); },
+        .is_end_token = [&](std::string_view name) { return is_end_token(tokenizer, name); },
         .start = output::start_after(syntax, prompt.text),
         .may_reason = !request.grammar || conversation->thinking != chat::Thinking::off,
         .starts_in_body = is_in_body(syntax, prompt.text)};
@@ -173,33 +172,14 @@ Result<std::optional<grammar::Description>> describe_constraint(const Model& mod
 
 } // namespace
 
-grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size) {
-    std::vector<std::string> bytes;
-    std::map<std::string, TokenId, std::less<>> control_tokens;
-    for (TokenId token = 0; token < tokenizer.size(); ++token) {
-        const text::TokenType type = tokenizer.type(token);
-        if (type != text::TokenType::control) {
-            const bool is_text = type != text::TokenType::unknown && type != text::TokenType::unused;
-            bytes.emplace_back(is_text ? tokenizer.bytes(token) : std::string_view());
-            continue;
-        }
-        bytes.push_back(grammar::control_text(token));
-        control_tokens.emplace(tokenizer.bytes(token), token);
-    }
-    for (const TokenId token : tokenizer.end_tokens())
-        bytes[token].clear();
-    bytes.resize(std::max<std::size_t>(bytes.size(), size));
-    return grammar::Vocabulary(std::move(bytes), std::move(control_tokens));
-}
-
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt,
                                                              const CancelPoll& is_cancelled) {
-    ETNA_TRY(auto description, describe_constraint(model, request, prompt));
+    ETNA_TRY(auto description, describe_constraint(model.file().tokenizer, request, prompt));
     if (!description)
         return std::shared_ptr<const grammar::Grammar>();
     description->may_begin_with_blank =
-        model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::start;
+        model.file().tokenizer.strips_leading_space() && prompt.answer == text::TextPosition::start;
     return model.grammars().make(*description, is_cancelled, request.client);
 }
 

@@ -3,7 +3,7 @@
 #include "core/base/cancel.hpp"
 #include "core/engine/constraint.hpp"
 #include "core/generate/answer_text.hpp"
-#include "core/generate/generation.hpp"
+#include "core/generate/model.hpp"
 #include "core/generate/prompt.hpp"
 #include "core/grammar/grammar_cache.hpp"
 #include "core/text/detokenizer.hpp"
@@ -15,11 +15,6 @@
 
 // Internal to core/generate: the engine constraints of an answer.
 namespace etna::generate {
-
-/// Maps the tokenizer's tokens to grammar input: text tokens to their bytes, control tokens to
-/// grammar::control_text(), end-of-turn tokens to an empty text. Padded to `size`, for models with more rows
-/// than tokens.
-grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size);
 
 /// Returns the grammar that constrains the answer to the prompt; null if it is unconstrained. Errors: those
 /// of grammar::GrammarCache::make(), unsupported (the model's answer format cannot be constrained this way).

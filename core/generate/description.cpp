@@ -1,5 +1,6 @@
 #include "core/generate/description.hpp"
 
+#include "core/generate/model_file.hpp"
 #include "core/gguf/tensor_type.hpp"
 #include "core/model/model.hpp"
 #include "core/text/infill.hpp"
@@ -28,6 +29,22 @@ ModelDescription description_of(const gguf::File& file) {
     if (most != bytes.end())
         description.format = most->first;
     return description;
+}
+
+Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplateChoice& choice) {
+    ETNA_TRY(const gguf::File file, open_file(source));
+    ETNA_CHECK(model::check_model(file));
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(const auto formats, ChatFormats::read(file, tokenizer, choice));
+    const auto format = formats.find({});
+    const bool is_chosen = !choice.name.empty() || !choice.text.empty();
+    if (!format && is_chosen)
+        return format.error();
+    return ModelSummary{.trained_context_tokens = trained_context(file),
+                        .can_chat = format.has_value(),
+                        .stand_in_template = formats.guessed(),
+                        .description = description_of(file),
+                        .abilities = abilities_of(file, tokenizer, formats)};
 }
 
 bool may_think(const ChatFormat& format) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/base/result.hpp"
 #include "core/generate/chat_format.hpp"
 #include "core/gguf/file.hpp"
+#include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <cstdint>
@@ -29,6 +31,20 @@ struct ModelAbilities {
 
 ModelAbilities abilities_of(const gguf::File& file, const text::Tokenizer& tokenizer,
                             const ChatFormats& formats);
+
+/// Facts about a model that need its file but no device.
+struct ModelSummary {
+    uint64_t trained_context_tokens = 0; ///< 0: the file does not say
+    bool can_chat = true;                ///< false: its own chat template is invalid
+    std::string stand_in_template; ///< built-in template used because the model has none; empty: not needed
+    ModelDescription description = {};
+    ModelAbilities abilities = {};
+};
+
+/// Runs the checks of a load that depend only on the file's content, without reading weights. Blocking.
+/// Errors: those of gguf::File::open(), text::Tokenizer::create(), ChatFormats::read() and
+/// model::check_model(), and those of the chosen template.
+Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplateChoice& choice);
 
 /// Whether answers of a chat format may have reasoning before them.
 bool may_think(const ChatFormat& format);

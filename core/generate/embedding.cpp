@@ -32,10 +32,10 @@ Result<std::vector<TokenId>> tokens_of(const Model& model, const EmbeddingReques
                                        const PromptBudget& budget) {
     if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.input))
         return *tokens;
-    return model.tokenizer().encode(std::get<std::string>(request.input),
-                                    {.special = request.special,
-                                     .is_cancelled = budget.is_cancelled,
-                                     .reserve_memory = &budget.reserve_memory});
+    return model.file().tokenizer.encode(std::get<std::string>(request.input),
+                                         {.special = request.special,
+                                          .is_cancelled = budget.is_cancelled,
+                                          .reserve_memory = &budget.reserve_memory});
 }
 
 /// Truncates a text, but retains a control token at its end: encoders need theirs.
@@ -82,7 +82,7 @@ engine::Request hidden_request(std::vector<TokenId> tokens, Pooling pooling, con
 }
 
 uint32_t embedding_dimensions(const Model& model) {
-    return model.embedding_head().outputs(model.engine().limits().width);
+    return model.file().embedding_head.outputs(model.engine().limits().width);
 }
 
 Embedder::Embedder(const Model& model)
@@ -90,8 +90,8 @@ Embedder::Embedder(const Model& model)
 
 Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget) {
     const engine::Limits& limits = model_->engine().limits();
-    const Pooling pooling = request.pooling.value_or(model_->pooling());
-    const bool has_head = pooling == model_->pooling();
+    const Pooling pooling = request.pooling.value_or(model_->defaults().pooling);
+    const bool has_head = pooling == model_->defaults().pooling;
     if (pooling == Pooling::rank && !has_head) {
         return Error{ErrorKind::invalid_argument, "the model has no head that ranks texts",
                      "choose another pooling, or a reranker"};
@@ -110,7 +110,7 @@ Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget
     }
     const uint32_t tokens_max = embedding_tokens_max(*model_);
     if (request.overlong == Overlong::truncate)
-        truncate(tokens, tokens_max, model_->tokenizer());
+        truncate(tokens, tokens_max, model_->file().tokenizer);
     if (tokens.size() > tokens_max) {
         return Error{
             ErrorKind::context_exceeded,
@@ -165,7 +165,7 @@ Result<Embedding> Embedder::next(const CancelPoll& is_cancelled) {
     }
     Embedding embedding{.values = std::move(finished->hidden), .tokens = finished->prompt_tokens};
     if (text.has_head)
-        embedding.values = model_->embedding_head().apply(std::move(embedding.values));
+        embedding.values = model_->file().embedding_head.apply(std::move(embedding.values));
     embedding.values.resize(text.dimensions);
     if (text.normalisation == Normalisation::l2)
         normalise(embedding.values);

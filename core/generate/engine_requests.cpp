@@ -41,7 +41,7 @@ Status check_choices(const Request& request) {
 std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     std::vector<TokenId> tokens = request.stop_tokens;
     if (request.end_tokens == EndTokens::stop) {
-        const auto own = model.tokenizer().end_tokens();
+        const auto own = model.file().tokenizer.end_tokens();
         tokens.insert(tokens.end(), own.begin(), own.end());
     }
     std::sort(tokens.begin(), tokens.end());
@@ -53,7 +53,7 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
 /// bytes than the longest one. It is not refused, because a prediction is a hint, OpenAI's API sets no limit,
 /// and its prefix is as useful as before.
 std::string_view usable_prefix(const Model& model, std::string_view prediction) {
-    const std::size_t bytes_max = uint64_t{model.context_tokens()} * model.longest_token_bytes();
+    const std::size_t bytes_max = uint64_t{model.context_tokens()} * model.file().longest_token_bytes;
     if (prediction.size() <= bytes_max)
         return prediction;
     const std::string_view prefix = prediction.substr(0, bytes_max);
@@ -66,10 +66,10 @@ Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request
                                                const CancelPoll& is_cancelled) {
     if (request.prediction.empty() || request.beams || overrides.tokens_max == 0U)
         return std::vector<TokenId>();
-    ETNA_TRY(auto tokens, model.tokenizer().encode(usable_prefix(model, request.prediction),
-                                                   {.special = text::SpecialTokens::literal,
-                                                    .bos = text::AddBos::never,
-                                                    .is_cancelled = is_cancelled}));
+    ETNA_TRY(auto tokens, model.file().tokenizer.encode(usable_prefix(model, request.prediction),
+                                                        {.special = text::SpecialTokens::literal,
+                                                         .bos = text::AddBos::never,
+                                                         .is_cancelled = is_cancelled}));
     tokens.resize(std::min<std::size_t>(tokens.size(), model.context_tokens()));
     return tokens;
 }
@@ -84,7 +84,7 @@ Result<engine::Request> beam_request(const Model& model, const Request& request,
     if (!request.stop.empty()) {
         ETNA_TRY(auto text, make_answer_text(prompt, request));
         one.constraint = std::make_shared<StopStringConstraint>(
-            model.tokenizer(),
+            model.file().tokenizer,
             StopStringConstraint::Options{.text = std::move(text),
                                           .min_tokens = request.min_tokens,
                                           .detokenize = detokenize_options(prompt, request)},
@@ -132,7 +132,7 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         .kinds = prompt.content.kinds,
         .branch_positions = prompt.branch_positions,
         .sampling =
-            with_overrides(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
+            with_overrides(request.sampling_defaults.value_or(model.defaults().sampling), request.sampling),
         .logit_bias = request.logit_bias,
         .prompt_candidates = request.prompt_logprobs,
         .top_candidates = request.logprobs.value_or(0),
@@ -143,13 +143,13 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         .cache_salt = request.cache_salt,
         .client = request.client,
         .priority = request.priority};
-    const SpeculationOverrides overrides = over(request.speculation, model.speculation());
+    const SpeculationOverrides overrides = over(request.speculation, model.defaults().speculation);
     ETNA_TRY(auto prediction, encode_prediction(model, request, overrides, is_cancelled));
-    one.speculation = speculation(overrides, model.draft_models(), std::move(prediction));
+    one.speculation = speculation(overrides, model.runtime().draft_models(), std::move(prediction));
     if (one.max_tokens == 0U)
         one.max_tokens = 1; // the prompt's last row produces it anyway; it is not delivered
     if (one.sampling.dry_multiplier != 0) {
-        ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
+        ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.file().tokenizer, request.dry_breakers));
     }
     EngineRequests requests;
     if (grammar != nullptr)
@@ -165,9 +165,10 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
     // Forced tokens have no log-probability of the model, so a grammar forces nothing if log-probabilities
     // are reported or compared. Those that close reasoning at its limit have 0.
     const bool may_force = !request.logprobs && !request.best_of;
-    auto constraint = make_constraint(grammar, may_force ? &model.tokenizer() : nullptr);
+    auto constraint = make_constraint(grammar, may_force ? &model.file().tokenizer : nullptr);
     if (request.reasoning) {
-        ETNA_TRY(constraint, with_reasoning_limit(model, request, prompt, std::move(constraint)));
+        ETNA_TRY(constraint, with_reasoning_limit(model.file().tokenizer, model.engine().limits().vocabulary,
+                                                  request, prompt, std::move(constraint)));
     }
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
         all[choice].sampling.seed = sampler_seed(choice_seed(seed, choice));

@@ -2,8 +2,9 @@
 
 #include "core/base/cancel.hpp"
 #include "core/engine/request.hpp"
-#include "core/generate/generation.hpp"
+#include "core/generate/model.hpp"
 #include "core/generate/prompt.hpp"
+#include "core/generate/request.hpp"
 #include "core/grammar/description.hpp"
 
 #include <cstdint>

@@ -229,7 +229,7 @@ Result<Choice> Generation::State::make_choice(std::size_t request, uint32_t inde
         };
     }
     ETNA_TRY(OutputProcessor answer,
-             OutputProcessor::create(*model, state.prompt, state.request, std::move(own)));
+             OutputProcessor::create(model->file().tokenizer, state.prompt, state.request, std::move(own)));
     return Choice{.answer = std::move(answer),
                   .stream = nullptr,
                   .request = request,
@@ -266,7 +266,7 @@ std::vector<TokenId> Generation::State::full_context(const Choice& choice,
     context.insert(context.end(), answer.begin() + static_cast<std::ptrdiff_t>(choice.context_begin),
                    answer.end());
     const std::size_t length_max =
-        std::max<std::size_t>(model->trained_context_tokens(), model->context_tokens());
+        std::max<std::size_t>(model->file().trained_context_tokens, model->context_tokens());
     const bool is_over = state.request.max_tokens ? answer.size() >= *state.request.max_tokens
                                                   : prompt.size() + answer.size() >= length_max;
     return context.size() < model->context_tokens() || is_over ? std::vector<TokenId>() : context;
@@ -354,8 +354,9 @@ void Generation::State::record(const std::deque<Choice>& choices) const {
         const RequestState& state = requests[choice.request];
         const std::size_t delivered = state.sampled.empty() ? 0 : rank(state.sampled, 1).front();
         if (state.request.transcript != nullptr && choice.seed == choice_seed(state.seed, delivered)) {
-            state.request.transcript->record(model->tokenizer(), state.prompt.text, state.prompt.barriers,
-                                             state.prompt.content, choice.answer.tokens());
+            state.request.transcript->record(model->file().tokenizer, state.prompt.text,
+                                             state.prompt.barriers, state.prompt.content,
+                                             choice.answer.tokens());
         }
     }
 }
@@ -385,11 +386,13 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(check_bans(model, request));
         State::RequestState entry;
         entry.request = std::move(request);
-        const EncodeLimits limits = {.must_fit =
+        const EncodeLimits limits = {.context_tokens = model.context_tokens(),
+                                     .must_fit =
                                          !entry.request.prompt_tokens_max && !shortens_prompt(entry.request),
+                                     .finds_branches = model.engine().limits().state_slots > 0,
                                      .budget = &budget};
-        ETNA_TRY(entry.prompt, encode_prompt(model, entry.request, limits));
-        ETNA_CHECK(check_length(model, entry.prompt.content.tokens.size()));
+        ETNA_TRY(entry.prompt, encode_prompt(model.file(), model.defaults(), entry.request, limits));
+        ETNA_CHECK(check_length(model.file(), entry.prompt.content.tokens.size(), limits.context_tokens));
         ETNA_CHECK(make_parser(entry.prompt));
         entry.seed = entry.request.seed.value_or(shared_seed);
         ETNA_TRY(auto choices,
@@ -503,7 +506,8 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
 }
 
 Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptBudget& budget) {
-    ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.budget = &budget}));
+    ETNA_TRY(Prompt prompt, encode_prompt(model.file(), model.defaults(), request,
+                                          {.context_tokens = model.context_tokens(), .budget = &budget}));
     return EncodedPrompt{.text = std::move(prompt.text),
                          .tokens = std::move(prompt.content.tokens),
                          .adapted = std::move(prompt.adapted)};
@@ -511,7 +515,8 @@ Result<EncodedPrompt> encode(const Model& model, const Request& request, const P
 
 Result<std::string> render(const Model& model, const Request& request, const PromptBudget& budget) {
     ETNA_TRY(auto rendered,
-             render_conversation(model, std::get<chat::Conversation>(request.prompt), request, budget));
+             render_conversation(model.file(), model.defaults(), std::get<chat::Conversation>(request.prompt),
+                                 request, budget));
     return std::move(rendered.text);
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/token.hpp"
 #include "core/generate/events.hpp"
 #include "core/generate/model.hpp"
+#include "core/generate/prompt_budget.hpp"
 #include "core/generate/request.hpp"
 #include "core/grammar/grammar_cache.hpp"
 
@@ -22,16 +23,6 @@ namespace etna::generate {
 /// Interval of cancellation polls while the engine delivers nothing: short for a person, long for a
 /// processor.
 constexpr std::chrono::milliseconds cancel_poll_interval{50};
-
-/// Called before an allocation that grows with the prompt, with its size in bytes; returning false refuses
-/// it.
-using ReserveMemory = std::function<bool(std::size_t bytes)>;
-
-/// Limits on encoding a prompt; empty: unlimited.
-struct PromptBudget {
-    CancelPoll is_cancelled = {};      ///< true cancels the encoding
-    ReserveMemory reserve_memory = {}; ///< false fails the encoding
-};
 
 /// As Sink, with the index of the event's choice, from 0, numbered request by request. SinkResult::stop ends
 /// only this choice. Adapted is delivered only for a request's first choice, Finished for every choice.

@@ -21,15 +21,15 @@ Result<AnswerText> make_answer_text(const Prompt& prompt, const Request& request
                       std::move(parser));
 }
 
-Result<OutputProcessor> OutputProcessor::create(const Model& model, const Prompt& prompt,
+Result<OutputProcessor> OutputProcessor::create(const text::Tokenizer& tokenizer, const Prompt& prompt,
                                                 const Request& request, Sink sink) {
     ETNA_TRY(auto text, make_answer_text(prompt, request));
-    return OutputProcessor(model, prompt, request, std::move(sink), std::move(text));
+    return OutputProcessor(tokenizer, prompt, request, std::move(sink), std::move(text));
 }
 
-OutputProcessor::OutputProcessor(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
-                                 AnswerText text)
-    : tokenizer_(&model.tokenizer()), prompt_(&prompt), request_(&request), sink_(std::move(sink)),
+OutputProcessor::OutputProcessor(const text::Tokenizer& tokenizer, const Prompt& prompt,
+                                 const Request& request, Sink sink, AnswerText text)
+    : tokenizer_(&tokenizer), prompt_(&prompt), request_(&request), sink_(std::move(sink)),
       prompt_detokenizer_(*tokenizer_, {.control = text::ControlTokens::shown}),
       detokenizer_(*tokenizer_, detokenize_options(prompt, request)), text_(std::move(text)) {}
 

@@ -2,8 +2,9 @@
 
 #include "core/engine/request.hpp"
 #include "core/generate/answer_text.hpp"
-#include "core/generate/generation.hpp"
+#include "core/generate/events.hpp"
 #include "core/generate/prompt.hpp"
+#include "core/generate/request.hpp"
 #include "core/text/detokenizer.hpp"
 
 #include <cstdint>
@@ -27,8 +28,8 @@ Result<AnswerText> make_answer_text(const Prompt& prompt, const Request& request
 class OutputProcessor {
 public:
     /// Borrows every argument except the sink. Errors: those of make_parser().
-    static Result<OutputProcessor> create(const Model& model, const Prompt& prompt, const Request& request,
-                                          Sink sink);
+    static Result<OutputProcessor> create(const text::Tokenizer& tokenizer, const Prompt& prompt,
+                                          const Request& request, Sink sink);
 
     /// Delivers the first prompt token when the prompt's tokens are reported.
     void begin();
@@ -64,7 +65,7 @@ public:
     void send_last(const Finished& finished) { sink_(finished); }
 
 private:
-    OutputProcessor(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
+    OutputProcessor(const text::Tokenizer& tokenizer, const Prompt& prompt, const Request& request, Sink sink,
                     AnswerText text);
 
     /// Whether events of malformed tool calls reach the sink.

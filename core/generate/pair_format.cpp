@@ -2,7 +2,6 @@
 
 #include "core/base/utf8.hpp"
 #include "core/generate/chat_format.hpp"
-#include "core/generate/generation.hpp"
 
 #include <algorithm>
 #include <cstddef>

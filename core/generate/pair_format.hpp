@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/chat/control_names.hpp"
+#include "core/generate/prompt_budget.hpp"
 #include "core/gguf/file.hpp"
 #include "core/text/tokenizer.hpp"
 
@@ -13,8 +14,6 @@
 #include <vector>
 
 namespace etna::generate {
-
-struct PromptBudget;
 
 /// A query, and a document to rank by its relevance to the query.
 struct TextPair {

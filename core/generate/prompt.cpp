@@ -12,28 +12,28 @@
 namespace etna::generate {
 namespace {
 
-Error too_long(const Model& model, std::string_view length) {
-    const uint32_t context = model.context_tokens();
+Error too_long(const ModelFile& file, uint32_t context_tokens, std::string_view length) {
     std::string hint = "shorten the prompt";
-    if (model.trained_context_tokens() > context) {
+    if (file.trained_context_tokens > context_tokens) {
         hint = fmt::format("raise --ctx-size (the model was trained for {} tokens) or shorten the prompt",
-                           model.trained_context_tokens());
+                           file.trained_context_tokens);
     } else {
         hint += fmt::format(", or raise --ctx-size beyond the {} tokens that the model was trained for",
-                            model.trained_context_tokens());
+                            file.trained_context_tokens);
     }
     return {ErrorKind::context_exceeded,
-            fmt::format("{}, but the context holds {} with the answer", length, context), hint};
+            fmt::format("{}, but the context holds {} with the answer", length, context_tokens), hint};
 }
 
 /// Refuses a text by its length alone, before the cost of tokenizing it. No token has more bytes than the
 /// longest one; bytes without a token are rare enough to be counted as if they had one.
-Status check_text_length(const Model& model, const EncodeLimits& limits, std::size_t bytes) {
-    const std::size_t longest = std::max<std::size_t>(model.longest_token_bytes(), 1);
-    if (!limits.must_fit || bytes / longest < model.context_tokens())
+Status check_text_length(const ModelFile& file, const EncodeLimits& limits, std::size_t bytes) {
+    const std::size_t longest = std::max<std::size_t>(file.longest_token_bytes, 1);
+    if (!limits.must_fit || bytes / longest < limits.context_tokens)
         return {};
     return too_long(
-        model, fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
+        file, limits.context_tokens,
+        fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
 }
 
 /// Approximates the size of a value as JSON text.
@@ -81,9 +81,9 @@ text::EncodeOptions encode_options(const EncodeLimits& limits) {
     return {.is_cancelled = limits.budget->is_cancelled, .reserve_memory = &limits.budget->reserve_memory};
 }
 
-Result<Prompt> encode_text(const Model& model, const std::string& text, const EncodeLimits& limits) {
-    ETNA_CHECK(check_text_length(model, limits, text.size()));
-    ETNA_TRY(auto tokens, model.tokenizer().encode(text, encode_options(limits)));
+Result<Prompt> encode_text(const ModelFile& file, const std::string& text, const EncodeLimits& limits) {
+    ETNA_CHECK(check_text_length(file, limits, text.size()));
+    ETNA_TRY(auto tokens, file.tokenizer.encode(text, encode_options(limits)));
     Prompt prompt;
     prompt.text = text;
     prompt.content.kinds.assign(tokens.size(), engine::RowKind::prefill);
@@ -93,20 +93,20 @@ Result<Prompt> encode_text(const Model& model, const std::string& text, const En
 }
 
 /// Encodes a fill-in-the-middle prompt.
-Result<Prompt> encode_infill(const Model& model, const std::string& before, const std::string& after,
+Result<Prompt> encode_infill(const ModelFile& file, const std::string& before, const std::string& after,
                              const EncodeLimits& limits) {
-    const auto& infill = model.infill_tokens();
+    const auto& infill = file.infill_tokens;
     if (!infill) {
         return invalid_argument("the model has no fill-in-the-middle tokens",
                                 "omit the suffix, or use a model that was trained for it");
     }
-    ETNA_CHECK(check_text_length(model, limits, before.size() + after.size()));
+    ETNA_CHECK(check_text_length(file, limits, before.size() + after.size()));
     text::EncodeOptions options = encode_options(limits);
     options.special = text::SpecialTokens::literal;
     options.bos = text::AddBos::never;
-    ETNA_TRY(std::vector<TokenId> tokens, model.tokenizer().encode("", {}));
-    ETNA_TRY(const auto head, model.tokenizer().encode(before, options));
-    ETNA_TRY(const auto tail, model.tokenizer().encode(after, options));
+    ETNA_TRY(std::vector<TokenId> tokens, file.tokenizer.encode("", {}));
+    ETNA_TRY(const auto head, file.tokenizer.encode(before, options));
+    ETNA_TRY(const auto tail, file.tokenizer.encode(after, options));
     tokens.push_back(infill->prefix);
     tokens.insert(tokens.end(), head.begin(), head.end());
     tokens.push_back(infill->suffix);
@@ -124,18 +124,18 @@ Result<Prompt> encode_infill(const Model& model, const std::string& before, cons
 constexpr std::size_t searched_bytes_min = 32;
 
 /// Returns the start of the last user message, at which an edited or repeated question diverges. Empty if the
-/// model takes no snapshots, or the template changes the message.
-Result<std::vector<uint32_t>> branch_positions(const Model& model, const chat::Conversation& conversation,
-                                               const Prompt& prompt, const text::EncodeOptions& options) {
+/// template changes the message.
+Result<std::vector<uint32_t>> branch_positions(const text::Tokenizer& tokenizer,
+                                               const chat::Conversation& conversation, const Prompt& prompt,
+                                               const text::EncodeOptions& options) {
     const auto last = std::find_if(conversation.messages.rbegin(), conversation.messages.rend(),
                                    [](const chat::Message& one) { return one.role == chat::Role::user; });
-    if (model.engine().limits().state_slots == 0 || last == conversation.messages.rend() ||
-        last->content.size() < searched_bytes_min)
+    if (last == conversation.messages.rend() || last->content.size() < searched_bytes_min)
         return std::vector<uint32_t>();
     const std::size_t begin = prompt.text.rfind(last->content);
     if (begin == std::string::npos)
         return std::vector<uint32_t>();
-    ETNA_TRY(const auto before, model.tokenizer().encode(prompt.text.substr(0, begin), options));
+    ETNA_TRY(const auto before, tokenizer.encode(prompt.text.substr(0, begin), options));
     const std::vector<TokenId>& tokens = prompt.content.tokens;
     const auto agreed =
         std::mismatch(tokens.begin(), tokens.end(), before.begin(), before.end()).first - tokens.begin();
@@ -148,11 +148,12 @@ bool has_strict_function(const std::vector<jinja::Value>& tools) {
                                     [](const output::Function& function) { return function.is_strict; });
 }
 
-Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
-                                   const Request& request, const EncodeLimits& limits) {
-    ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
+Result<Prompt> encode_conversation(const ModelFile& file, const Defaults& defaults,
+                                   const chat::Conversation& conversation, const Request& request,
+                                   const EncodeLimits& limits) {
+    ETNA_TRY(const ChatFormat* format, file.chat.find({.tools = !conversation.tools.empty()}));
     const PromptBudget unlimited;
-    ETNA_TRY(auto rendered, render_conversation(model, conversation, request,
+    ETNA_TRY(auto rendered, render_conversation(file, defaults, conversation, request,
                                                 limits.budget == nullptr ? unlimited : *limits.budget));
     Prompt prompt;
     prompt.text = std::move(rendered.text);
@@ -164,7 +165,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     if (prompt.prefilled_bytes > 0)
         prompt.answer = text::TextPosition::continuation;
     const OutputFormat& output = rendered.tools_in_text ? format->output_for_tools_in_text : format->output;
-    ETNA_CHECK(check_text_length(model, limits, prompt.text.size()));
+    ETNA_CHECK(check_text_length(file, limits, prompt.text.size()));
     // If the template writes the BOS token, the tokenizer must not add another one.
     text::EncodeOptions options = encode_options(limits);
     const bool has_bos = format->chat_template.begins_with_bos(prompt.text, prompt.barriers);
@@ -172,8 +173,10 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     options.barriers = prompt.barriers;
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
-    ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
-    ETNA_TRY(prompt.branch_positions, branch_positions(model, conversation, prompt, options));
+    ETNA_TRY(prompt.content, transcript.encode(file.tokenizer, prompt.text, options));
+    if (limits.finds_branches) {
+        ETNA_TRY(prompt.branch_positions, branch_positions(file.tokenizer, conversation, prompt, options));
+    }
     prompt.syntax = &output.syntax;
     const chat::Thinking thinking = thinking_of(conversation, request);
     prompt.may_think =
@@ -187,17 +190,17 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     return prompt;
 }
 
-Status check_tokens(const Model& model, const std::vector<TokenId>& tokens) {
-    const auto unknown = std::find_if(tokens.begin(), tokens.end(),
-                                      [&](TokenId token) { return token >= model.tokenizer().size(); });
+Status check_tokens(const text::Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+    const auto unknown =
+        std::find_if(tokens.begin(), tokens.end(), [&](TokenId token) { return token >= tokenizer.size(); });
     if (unknown == tokens.end())
         return {};
     return invalid_argument(
-        fmt::format("{} is not a token of the model, which has {}", *unknown, model.tokenizer().size()));
+        fmt::format("{} is not a token of the model, which has {}", *unknown, tokenizer.size()));
 }
 
-Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>& tokens) {
-    ETNA_CHECK(check_tokens(model, tokens));
+Result<Prompt> prompt_from_tokens(const text::Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+    ETNA_CHECK(check_tokens(tokenizer, tokens));
     Prompt prompt;
     prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prefill)};
     prompt.answer = text::TextPosition::continuation;
@@ -231,23 +234,23 @@ void shorten(std::vector<std::vector<TokenId>>& encoded, const std::vector<Promp
     }
 }
 
-Result<Prompt> encode_parts(const Model& model, const std::vector<PromptPart>& parts,
+Result<Prompt> encode_parts(const ModelFile& file, const std::vector<PromptPart>& parts,
                             const EncodeLimits& limits) {
-    ETNA_CHECK(check_text_length(model, limits, bytes_that_stay(parts)));
+    ETNA_CHECK(check_text_length(file, limits, bytes_that_stay(parts)));
     std::vector<std::vector<TokenId>> encoded;
     for (const PromptPart& part : parts) {
         if (const auto* tokens = std::get_if<std::vector<TokenId>>(&part.content)) {
-            ETNA_CHECK(check_tokens(model, *tokens));
+            ETNA_CHECK(check_tokens(file.tokenizer, *tokens));
             encoded.push_back(*tokens);
             continue;
         }
         text::EncodeOptions options = encode_options(limits);
         options.special = part.special;
         options.bos = part.bos;
-        ETNA_TRY(auto tokens, model.tokenizer().encode(std::get<std::string>(part.content), options));
+        ETNA_TRY(auto tokens, file.tokenizer.encode(std::get<std::string>(part.content), options));
         encoded.push_back(std::move(tokens));
     }
-    shorten(encoded, parts, model.context_tokens());
+    shorten(encoded, parts, limits.context_tokens);
     Prompt prompt;
     for (const std::vector<TokenId>& tokens : encoded)
         prompt.content.tokens.insert(prompt.content.tokens.end(), tokens.begin(), tokens.end());
@@ -258,12 +261,12 @@ Result<Prompt> encode_parts(const Model& model, const std::vector<PromptPart>& p
 
 /// Puts the tokens of an earlier exchange before the prompt, whose own begin token is then left out. Errors:
 /// invalid_argument (no token of the model).
-Status add_earlier(const Model& model, const std::vector<TokenId>& earlier, Prompt& prompt) {
+Status add_earlier(const text::Tokenizer& tokenizer, const std::vector<TokenId>& earlier, Prompt& prompt) {
     if (earlier.empty())
         return {};
-    ETNA_CHECK(check_tokens(model, earlier));
+    ETNA_CHECK(check_tokens(tokenizer, earlier));
     PromptTokens& content = prompt.content;
-    const bool has_begin = !content.tokens.empty() && content.tokens.front() == model.tokenizer().bos();
+    const bool has_begin = !content.tokens.empty() && content.tokens.front() == tokenizer.bos();
     const std::ptrdiff_t begin = has_begin ? 1 : 0;
     content.tokens.erase(content.tokens.begin(), content.tokens.begin() + begin);
     content.kinds.erase(content.kinds.begin(), content.kinds.begin() + begin);
@@ -286,32 +289,34 @@ void keep_last(Prompt& prompt, std::size_t tokens_max) {
 }
 
 /// Applies the request's ContextShift to the prompt. `shortens`: otherwise, it only applies to the answer.
-void apply_shift(const Model& model, const ContextShift& shift, bool shortens, Prompt& prompt) {
+void apply_shift(const ContextShift& shift, bool shortens, std::optional<TokenId> bos,
+                 uint32_t context_tokens, Prompt& prompt) {
     PromptTokens& content = prompt.content;
-    const bool has_begin = !content.tokens.empty() && content.tokens.front() == model.tokenizer().bos();
-    prompt.kept_tokens = kept_tokens(shift, content.tokens.size(), has_begin ? 1 : 0, model.context_tokens());
-    if (!shortens || content.tokens.size() < model.context_tokens())
+    const bool has_begin = !content.tokens.empty() && content.tokens.front() == bos;
+    prompt.kept_tokens = kept_tokens(shift, content.tokens.size(), has_begin ? 1 : 0, context_tokens);
+    if (!shortens || content.tokens.size() < context_tokens)
         return;
     prompt.is_shortened = true;
     prompt.branch_positions.clear();
-    content.tokens = shortened(content.tokens, prompt.kept_tokens, model.context_tokens());
+    content.tokens = shortened(content.tokens, prompt.kept_tokens, context_tokens);
     content.kinds.resize(prompt.kept_tokens);
     content.kinds.resize(content.tokens.size(), engine::RowKind::prefill);
 }
 
-Result<Prompt> encode_untruncated(const Model& model, const Request& request, const EncodeLimits& limits) {
+Result<Prompt> encode_untruncated(const ModelFile& file, const Defaults& defaults, const Request& request,
+                                  const EncodeLimits& limits) {
     const auto* text = std::get_if<std::string>(&request.prompt);
     if (request.suffix && text == nullptr)
         return invalid_argument("a suffix requires a text prompt");
     if (request.suffix)
-        return encode_infill(model, *text, *request.suffix, limits);
+        return encode_infill(file, *text, *request.suffix, limits);
     if (text != nullptr)
-        return encode_text(model, *text, limits);
+        return encode_text(file, *text, limits);
     if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.prompt))
-        return prompt_from_tokens(model, *tokens);
+        return prompt_from_tokens(file.tokenizer, *tokens);
     if (const auto* parts = std::get_if<std::vector<PromptPart>>(&request.prompt))
-        return encode_parts(model, *parts, limits);
-    return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request, limits);
+        return encode_parts(file, *parts, limits);
+    return encode_conversation(file, defaults, std::get<chat::Conversation>(request.prompt), request, limits);
 }
 
 /// Whether the text of the conversation, not the template, has the markers around an answer: then it asks for
@@ -329,15 +334,16 @@ chat::Thinking thinking_of(const chat::Conversation& conversation, const Request
     return request.grammar && is_unrequested ? chat::Thinking::off : conversation.thinking;
 }
 
-Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
+Result<chat::AdaptedPrompt> render_conversation(const ModelFile& file, const Defaults& defaults,
+                                                const chat::Conversation& conversation,
                                                 const Request& request, const PromptBudget& budget) {
     if (budget.reserve_memory && !budget.reserve_memory(rendering_bytes(conversation)))
         return Error{ErrorKind::out_of_memory, "not enough memory to render the conversation"};
-    ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
+    ETNA_TRY(const ChatFormat* format, file.chat.find({.tools = !conversation.tools.empty()}));
     const chat::ChatTemplate& chat_template = format->chat_template;
     const chat::Thinking thinking = thinking_of(conversation, request);
     const bool turns_off = thinking != conversation.thinking && chat_template.capabilities().can_think;
-    const bool adds_system = !model.system().empty() && !has_system(conversation);
+    const bool adds_system = !defaults.system.empty() && !has_system(conversation);
     if (!turns_off && !adds_system)
         return chat::render_adapted(chat_template, conversation, request.now_unix_s);
     chat::Conversation changed = conversation;
@@ -345,18 +351,19 @@ Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::
         changed.thinking = thinking;
     if (adds_system) {
         changed.messages.insert(changed.messages.begin(),
-                                {.role = chat::Role::system, .content = model.system()});
+                                {.role = chat::Role::system, .content = defaults.system});
     }
     return chat::render_adapted(chat_template, changed, request.now_unix_s);
 }
 
-Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {
-    ETNA_TRY(Prompt prompt, encode_untruncated(model, request, limits));
-    ETNA_CHECK(add_earlier(model, request.earlier_tokens, prompt));
+Result<Prompt> encode_prompt(const ModelFile& file, const Defaults& defaults, const Request& request,
+                             const EncodeLimits& limits) {
+    ETNA_TRY(Prompt prompt, encode_untruncated(file, defaults, request, limits));
+    ETNA_CHECK(add_earlier(file.tokenizer, request.earlier_tokens, prompt));
     if (request.prompt_tokens_max)
         keep_last(prompt, *request.prompt_tokens_max);
     if (const bool shortens = shortens_prompt(request); shortens || continues_answer(request))
-        apply_shift(model, *request.context_shift, shortens, prompt);
+        apply_shift(*request.context_shift, shortens, file.tokenizer.bos(), limits.context_tokens, prompt);
     return prompt;
 }
 
@@ -387,12 +394,12 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
     return std::optional<output::Parser>(std::move(parser));
 }
 
-Status check_length(const Model& model, std::size_t prompt_tokens) {
+Status check_length(const ModelFile& file, std::size_t prompt_tokens, uint32_t context_tokens) {
     if (prompt_tokens == 0)
         return invalid_argument("the prompt is empty");
-    if (prompt_tokens < model.context_tokens())
+    if (prompt_tokens < context_tokens)
         return {};
-    return too_long(model, fmt::format("the prompt has {} tokens", prompt_tokens));
+    return too_long(file, context_tokens, fmt::format("the prompt has {} tokens", prompt_tokens));
 }
 
 } // namespace etna::generate

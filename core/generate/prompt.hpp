@@ -2,7 +2,11 @@
 
 #include "core/base/result.hpp"
 #include "core/chat/adapt.hpp"
-#include "core/generate/generation.hpp"
+#include "core/generate/defaults.hpp"
+#include "core/generate/events.hpp"
+#include "core/generate/model_file.hpp"
+#include "core/generate/prompt_budget.hpp"
+#include "core/generate/request.hpp"
 #include "core/output/parser.hpp"
 #include "core/text/detokenizer.hpp"
 
@@ -42,7 +46,9 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt);
 
 /// Limits on encoding a prompt.
 struct EncodeLimits {
+    uint32_t context_tokens = 0;          ///< maximum tokens of a sequence, the answer included
     bool must_fit = false;                ///< a text too long for the context is refused before tokenization
+    bool finds_branches = false;          ///< sets Prompt::branch_positions, for models that take snapshots
     const PromptBudget* budget = nullptr; ///< borrowed; null: no limits
 };
 
@@ -51,13 +57,15 @@ chat::Thinking thinking_of(const chat::Conversation& conversation, const Request
 
 /// Renders a conversation, the request's prompt, through the model's template. Errors: those of rendering,
 /// out_of_memory.
-Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
+Result<chat::AdaptedPrompt> render_conversation(const ModelFile& file, const Defaults& defaults,
+                                                const chat::Conversation& conversation,
                                                 const Request& request, const PromptBudget& budget);
 
 /// Errors: those of rendering and tokenizing, context_exceeded, cancelled, out_of_memory.
-Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits = {});
+Result<Prompt> encode_prompt(const ModelFile& file, const Defaults& defaults, const Request& request,
+                             const EncodeLimits& limits);
 
 /// Errors: invalid_argument (empty prompt), context_exceeded (no room for an answer).
-Status check_length(const Model& model, std::size_t prompt_tokens);
+Status check_length(const ModelFile& file, std::size_t prompt_tokens, uint32_t context_tokens);
 
 } // namespace etna::generate

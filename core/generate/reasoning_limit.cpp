@@ -59,8 +59,8 @@ std::string_view answer_header(const output::Messages& messages, bool requires_c
 
 /// Closes a message with reasoning. Calls may follow it, so that the model chooses the next message if tools
 /// are offered, but once.
-Result<ReasoningClose> close_message(const Model& model, const Request& request, const Prompt& prompt) {
-    const text::Tokenizer& tokenizer = model.tokenizer();
+Result<ReasoningClose> close_message(const text::Tokenizer& tokenizer, const Request& request,
+                                     const Prompt& prompt) {
     const output::Messages& messages = prompt.syntax->messages;
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     const bool requires_call = conversation != nullptr && conversation->required_tool.has_value();
@@ -74,8 +74,8 @@ Result<ReasoningClose> close_message(const Model& model, const Request& request,
 }
 
 /// Returns the tokens that close reasoning, by its closing marker.
-Result<std::map<std::string_view, ReasoningClose>> closes_of(const Model& model, const Request& request,
-                                                             const Prompt& prompt) {
+Result<std::map<std::string_view, ReasoningClose>> closes_of(const text::Tokenizer& tokenizer,
+                                                             const Request& request, const Prompt& prompt) {
     const Syntax& syntax = *prompt.syntax;
     std::map<std::string_view, ReasoningClose> closes;
     for (const output::ReasoningMarkers& pair : syntax.reasoning) {
@@ -83,13 +83,12 @@ Result<std::map<std::string_view, ReasoningClose>> closes_of(const Model& model,
         if (marker.empty() || closes.contains(marker))
             continue;
         ReasoningClose close;
-        ETNA_TRY(close.first,
-                 encode_close(model.tokenizer(), request.reasoning->message, std::string(marker)));
-        ETNA_TRY(close.again, encode_close(model.tokenizer(), {}, std::string(marker)));
+        ETNA_TRY(close.first, encode_close(tokenizer, request.reasoning->message, std::string(marker)));
+        ETNA_TRY(close.again, encode_close(tokenizer, {}, std::string(marker)));
         closes.emplace(marker, std::move(close));
     }
     if (!syntax.messages.model_header.empty() && !syntax.messages.close.empty()) {
-        ETNA_TRY(closes[trim(syntax.messages.close.front())], close_message(model, request, prompt));
+        ETNA_TRY(closes[trim(syntax.messages.close.front())], close_message(tokenizer, request, prompt));
     }
     return closes;
 }
@@ -214,7 +213,8 @@ std::shared_ptr<engine::Constraint> ReasoningConstraint::fork() const {
     return std::make_shared<ReasoningConstraint>(*this);
 }
 
-Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const Model& model, const Request& request,
+Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const text::Tokenizer& tokenizer,
+                                                                 uint32_t vocabulary, const Request& request,
                                                                  const Prompt& prompt,
                                                                  std::shared_ptr<engine::Constraint> inner) {
     ETNA_TRY(auto parser, make_parser(prompt));
@@ -222,19 +222,19 @@ Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const Model& mo
         return inner;
     const ReasoningLimit& limit = *request.reasoning;
     ETNA_CHECK(check_message(*prompt.syntax, limit.message));
-    ETNA_TRY(auto closes, closes_of(model, request, prompt));
+    ETNA_TRY(auto closes, closes_of(tokenizer, request, prompt));
     if (closes.empty())
         return inner;
-    ETNA_CHECK(check_bans(model.tokenizer(), request, closes));
+    ETNA_CHECK(check_bans(tokenizer, request, closes));
     return std::shared_ptr<engine::Constraint>(std::make_shared<ReasoningConstraint>(
-        model.tokenizer(),
+        tokenizer,
         ReasoningConstraint::Options{.tokens_max =
                                          limit.tokens_max.value_or(std::numeric_limits<uint32_t>::max()),
                                      .is_over = limit.is_over,
                                      .parser = std::move(*parser),
                                      .detokenize = detokenize_options(prompt, request),
                                      .closes = std::move(closes),
-                                     .vocabulary = model.engine().limits().vocabulary},
+                                     .vocabulary = vocabulary},
         std::move(inner)));
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/constraint.hpp"
-#include "core/generate/model.hpp"
 #include "core/generate/prompt.hpp"
 #include "core/generate/request.hpp"
 #include "core/output/parser.hpp"
@@ -75,9 +74,11 @@ private:
 };
 
 /// Returns the constraint of an answer whose reasoning is limited; `inner`, which may be null, if its format
-/// has no reasoning. Errors: invalid_argument (the message is too long, or contains a marker; a bias bans
-/// what closes the reasoning), and those of make_parser() and of the tokenizer.
-Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const Model& model, const Request& request,
+/// has no reasoning. `vocabulary`: the model's rows of logits. Borrows the tokenizer. Errors:
+/// invalid_argument (the message is too long, or contains a marker; a bias bans what closes the reasoning),
+/// and those of make_parser() and of the tokenizer.
+Result<std::shared_ptr<engine::Constraint>> with_reasoning_limit(const text::Tokenizer& tokenizer,
+                                                                 uint32_t vocabulary, const Request& request,
                                                                  const Prompt& prompt,
                                                                  std::shared_ptr<engine::Constraint> inner);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/answer_grammar.hpp"
+#include "core/generate/answer_form.hpp"
 #include "core/grammar/description.hpp"
 #include "core/output/tools.hpp"
 

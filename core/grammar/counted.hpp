@@ -1,58 +1,49 @@
 #pragma once
 
+#include "core/base/result.hpp"
 #include "core/grammar/automaton.hpp"
+#include "core/grammar/expressions.hpp"
+#include "core/grammar/lengths.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace etna::grammar {
 
-/// The lengths, in characters, of the strings that an automaton accepts from each of its states: exactly the
-/// counts that occur. From some count on they repeat with a period, because there are finitely many sets of
-/// states. Source: Chrobak, Finite automata and unary languages (1986).
-class Lengths {
+/// Expressions of Kind::counted: strings of an automaton with a bounded number of characters. The count is
+/// stored next to the automaton's state: encoded as states, it would need one for each pair of state and
+/// count. A part of Language, which documents the functions of the same name.
+class CountedTexts {
 public:
-    /// `begins[state]`: a byte that is read there begins a character; the other bytes of a character do not
-    /// count. Distinguishes counts up to `max`, or all. Precondition: no state repeats within a character.
-    /// Errors: unsupported (more than visits_max visits of targets). `visits` receives their number.
-    static Result<Lengths> create(const Automaton& automaton, const std::vector<bool>& begins, uint32_t max,
-                                  std::size_t& visits);
+    explicit CountedTexts(Expressions& expressions) : expressions_(&expressions) {}
 
-    /// The largest count that is known: `unbounded`, or the `max` of create() if the period has not been
-    /// reached.
-    [[nodiscard]] uint32_t known_to() const;
-    /// The smallest count of at least `min`; empty if no such count occurs.
-    [[nodiscard]] std::optional<uint32_t> at_least(uint32_t state, uint32_t min) const;
-    /// The greatest count up to `max`; `unbounded` if both `max` and the counts are unbounded.
-    [[nodiscard]] std::optional<uint32_t> at_most(uint32_t state, uint32_t max) const;
+    Result<Expression> counted(const Automaton& automaton, const Automaton& characters, uint32_t min,
+                               uint32_t max);
+    Expression with_small_counts(Expression expression, uint32_t bytes);
 
-    struct Range {
-        uint32_t min = 0;
-        uint32_t max = 0;
-    };
-    /// Smaller counts, or no limits, that are equivalent to `range` for all texts of up to `characters`
-    /// characters, from any state.
-    [[nodiscard]] Range shortened(Range range, uint32_t characters) const;
+    /// The strings that may follow `byte` in those of a node of Kind::counted.
+    Expression derive(const Node& node, uint8_t byte);
 
-    [[nodiscard]] std::size_t bytes() const { return bits_.size() * sizeof(uint64_t); }
-    [[nodiscard]] std::size_t states() const { return words_ == 0 ? 0 : bits_.size() / words_; }
-
-    static constexpr std::size_t visits_max = 100'000'000;
+    /// The automaton of a node of Kind::counted.
+    [[nodiscard]] const Automaton& automaton_of(const Node& node) const {
+        return expressions_->automaton_at(counts_[node.index].automaton);
+    }
 
 private:
-    Lengths() = default;
-    [[nodiscard]] bool has(uint32_t state, uint32_t count) const {
-        return ((bits_[state * words_ + count / 64] >> (count % 64)) & 1) != 0;
-    }
-    [[nodiscard]] uint32_t known() const { return before_ + period_; }
-    void store(const std::vector<std::vector<bool>>& with_count);
+    /// An automaton with the states at which characters begin, and its possible character counts.
+    struct Counts {
+        std::pair<uint32_t, uint32_t> factors; ///< numbers of the two automata it is the product of
+        uint32_t automaton = 0;                ///< number of the product
+        std::vector<bool> begins = {};         ///< [state]
+        std::optional<Lengths> lengths = {};
+    };
 
-    uint32_t before_ = 0; ///< counts repeat from here on
-    uint32_t period_ = 0; ///< 0: counts from before_ on are unknown
-    std::size_t words_ = 0;
-    std::vector<uint64_t> bits_; ///< [state][count]: whether it occurs
+    Expression add(uint32_t number, uint32_t state, uint32_t min, uint32_t max);
+
+    Expressions* expressions_;   ///< borrowed
+    std::vector<Counts> counts_; ///< by Node::index
 };
 
 } // namespace etna::grammar

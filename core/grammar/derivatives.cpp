@@ -1,12 +1,16 @@
-#include "core/grammar/language.hpp"
+#include "core/grammar/derivatives.hpp"
 
+#include "core/grammar/counted.hpp"
+#include "core/grammar/distinct.hpp"
+#include "core/grammar/within.hpp"
+
+#include <array>
 #include <cassert>
 #include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
-/// Derivatives of expressions by a byte, and the automata whose states are derivatives.
 namespace etna::grammar {
 namespace {
 
@@ -77,7 +81,7 @@ private:
 
 } // namespace
 
-Expression Language::next(Expression from, std::string_view text) {
+Expression Derivatives::next(Expression from, std::string_view text) {
     for (const char byte : text) {
         if (from == nothing)
             break;
@@ -86,41 +90,14 @@ Expression Language::next(Expression from, std::string_view text) {
     return from;
 }
 
-Expression Language::Transitions::find(uint8_t byte) const {
-    if (all != nullptr)
-        return (*all)[byte];
-    for (const auto& [known, target] : few) {
-        if (known == byte)
-            return target;
-    }
-    return unknown;
-}
-
-std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
-    if (all != nullptr) {
-        (*all)[byte] = target;
-        return 0;
-    }
-    if (few.size() < few_max) {
-        few.emplace_back(byte, target);
-        return sizeof(few[0]);
-    }
-    all = std::make_unique<Table>();
-    all->fill(unknown);
-    for (const auto& [known, known_target] : few)
-        (*all)[known] = known_target;
-    few = {};
-    return add(byte, target) + sizeof(*all);
-}
-
 /// Uses little stack at any depth: if derive() would recurse too deeply it returns without a result, and is
 /// called again once the skipped result is known. This terminates because left recursion is refused.
-Expression Language::next(Expression from, uint8_t byte) {
+Expression Derivatives::next(Expression from, uint8_t byte) {
     Expression result = find_next(from, byte);
     if (too_deep_ == nothing || depth_ > 0)
         return result;
     std::vector<Expression> open = {from};
-    while (!open.empty() && !is_spent()) {
+    while (!open.empty() && !expressions_->is_spent()) {
         if (too_deep_ != nothing)
             open.push_back(std::exchange(too_deep_, nothing));
         result = find_next(open.back(), byte);
@@ -131,138 +108,140 @@ Expression Language::next(Expression from, uint8_t byte) {
     return open.empty() ? result : nothing;
 }
 
-Expression Language::find_next(Expression from, uint8_t byte) {
-    if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
+Expression Derivatives::find_next(Expression from, uint8_t byte) {
+    if (const Expression known = expressions_->transitions(from).find(byte); known != Transitions::unknown)
         return known;
-    if (is_spent() || too_deep_ != nothing) // results are incomplete and cannot be cached
+    if (expressions_->is_spent() || too_deep_ != nothing) // results are incomplete and cannot be cached
         return nothing;
     if (depth_ == derivation_depth_max) {
         too_deep_ = from;
         return nothing;
     }
     ++depth_;
-    charge_steps(steps_of_derivation);
+    expressions_->charge_steps(steps_of_derivation);
     const Expression result = derive(from, byte);
     --depth_;
-    if (!is_spent() && too_deep_ == nothing) { // otherwise it may only lack memory, steps or depth
-        const std::size_t bytes = transitions_[from].add(byte, result);
-        charge_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
-        bytes_ += bytes;
+    if (!expressions_->is_spent() &&
+        too_deep_ == nothing) { // otherwise it may only lack memory, steps or depth
+        const std::size_t bytes = expressions_->transitions(from).add(byte, result);
+        expressions_->charge_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
+        expressions_->charge_bytes(bytes);
     }
     return result;
 }
 
-/// No reference into a node is held while others are made, because nodes_ grows.
-Expression Language::derive(Expression from, uint8_t byte) {
-    switch (nodes_[from].kind) {
+/// No reference into a node is held while others are made, because expressions grow.
+Expression Derivatives::derive(Expression from, uint8_t byte) {
+    switch (expressions_->node(from).kind) {
     case Kind::no_string:
     case Kind::empty_string:
         return nothing;
     case Kind::bytes:
-        return nodes_[from].set.contains(byte) ? empty : nothing;
+        return expressions_->node(from).set.contains(byte) ? empty : nothing;
     case Kind::sequence:
         return derive_sequence(from, byte);
     case Kind::either:
         return derive_either(from, byte);
     case Kind::repeat: {
-        const Expression item = nodes_[from].children[0];
-        const uint32_t min = nodes_[from].min;
-        const uint32_t max = nodes_[from].max;
+        const Expression item = expressions_->node(from).children[0];
+        const uint32_t min = expressions_->node(from).min;
+        const uint32_t max = expressions_->node(from).max;
         const Expression after = next(item, byte);
         if (after == nothing)
             return nothing;
-        return sequence(after, repeat(item, min == 0 ? 0 : min - 1, max == unbounded ? unbounded : max - 1));
+        return expressions_->sequence(after, expressions_->repeat(item, min == 0 ? 0 : min - 1,
+                                                                  max == unbounded ? unbounded : max - 1));
     }
     case Kind::unit:
-        return unit(next(nodes_[from].children[0], byte));
+        return expressions_->unit(next(expressions_->node(from).children[0], byte));
     case Kind::automaton: {
-        const uint32_t index = nodes_[from].index;
-        const uint32_t target = automata_[index].next(nodes_[from].state, byte);
+        const uint32_t index = expressions_->node(from).index;
+        const uint32_t target = expressions_->automaton_at(index).next(expressions_->node(from).state, byte);
         if (target == Automaton::dead)
             return nothing;
-        return add({.kind = Kind::automaton, .index = index, .state = target});
+        return expressions_->add({.kind = Kind::automaton, .index = index, .state = target});
     }
     case Kind::counted: {
-        const Node node = nodes_[from];
-        return derive_counted(node, byte);
+        const Node node = expressions_->node(from);
+        return counted_->derive(node, byte);
     }
     case Kind::distinct: {
-        const Node node = nodes_[from];
-        return derive_distinct(node, byte);
+        const Node node = expressions_->node(from);
+        return distinct_->derive(node, byte);
     }
     case Kind::within: {
-        const Node node = nodes_[from];
-        return derive_within(node, byte);
+        const Node node = expressions_->node(from);
+        return within_->derive(node, byte);
     }
     case Kind::rule:
-        return next(*rules_[nodes_[from].index].definition, byte);
+        return next(expressions_->definition(from), byte);
     }
     return nothing;
 }
 
 /// Collects the alternatives of a chain of nullable parts before they are joined: joined part by part, their
 /// number would enter squared.
-Expression Language::derive_sequence(Expression from, uint8_t byte) {
+Expression Derivatives::derive_sequence(Expression from, uint8_t byte) {
     std::vector<Expression> all;
     for (Expression part = from;;) {
-        const Expression head = nodes_[part].children[0];
-        const Expression tail = nodes_[part].children[1];
-        const Expression through = sequence(next(head, byte), tail);
+        const Expression head = expressions_->node(part).children[0];
+        const Expression tail = expressions_->node(part).children[1];
+        const Expression through = expressions_->sequence(next(head, byte), tail);
         if (through != nothing)
             all.push_back(through);
-        if (!is_nullable(head) || is_spent() || too_deep_ != nothing)
+        if (!expressions_->is_nullable(head) || expressions_->is_spent() || too_deep_ != nothing)
             break;
-        const bool is_known = transitions_[tail].find(byte) != Transitions::unknown;
-        if (is_known || nodes_[tail].kind != Kind::sequence) {
+        const bool is_known = expressions_->transitions(tail).find(byte) != Transitions::unknown;
+        if (is_known || expressions_->node(tail).kind != Kind::sequence) {
             all.push_back(next(tail, byte));
             break;
         }
-        charge_steps(steps_of_derivation);
+        expressions_->charge_steps(steps_of_derivation);
         part = tail;
     }
-    return either(all);
+    return expressions_->either(all);
 }
 
-Expression Language::derive_either(Expression from, uint8_t byte) {
-    const std::size_t count = nodes_[from].children.size();
+Expression Derivatives::derive_either(Expression from, uint8_t byte) {
+    const std::size_t count = expressions_->node(from).children.size();
     const ByteSet first = count < many_alternatives ? any_byte : first_of_alternatives(from);
     if (!first.contains(byte))
         return nothing;
     const bool is_sifted = first != any_byte; // otherwise an alternative's first bytes are unknown
-    charge_steps(count / cached_alternatives_of_step);
+    expressions_->charge_steps(count / cached_alternatives_of_step);
     std::vector<Expression> all;
     for (std::size_t i = 0; i < count; ++i) {
-        const Expression one = nodes_[from].children[i];
-        const bool is_known = transitions_[one].find(byte) != Transitions::unknown;
+        const Expression one = expressions_->node(from).children[i];
+        const bool is_known = expressions_->transitions(one).find(byte) != Transitions::unknown;
         if (is_sifted && !is_known && !first_of(one).contains(byte))
             continue;
         if (const Expression after = next(one, byte); after != nothing)
             all.push_back(after);
     }
-    return either(all);
+    return expressions_->either(all);
 }
 
-const ByteSet& Language::first_of_alternatives(Expression many) {
+const ByteSet& Derivatives::first_of_alternatives(Expression many) {
     const auto [entry, is_new] = first_of_alternatives_.try_emplace(many);
     if (is_new) {
-        for (const Expression one : nodes_[many].children)
+        for (const Expression one : expressions_->node(many).children)
             entry->second |= first_of(one);
-        bytes_ += bytes_of_first_set;
+        expressions_->charge_bytes(bytes_of_first_set);
     }
     return entry->second;
 }
 
-ByteSet Language::first_of(Expression expression) {
+ByteSet Derivatives::first_of(Expression expression) {
     int visits = visits_of_alternative;
     const ByteSet first = first_of(expression, visits);
-    charge_steps(static_cast<std::size_t>(visits_of_alternative - visits));
+    expressions_->charge_steps(static_cast<std::size_t>(visits_of_alternative - visits));
     return first;
 }
 
-ByteSet Language::first_of(Expression expression, int& visits) const {
+ByteSet Derivatives::first_of(Expression expression, int& visits) const {
     if (visits-- == 0)
         return any_byte;
-    const Node& node = nodes_[expression];
+    const Node& node = expressions_->node(expression);
     switch (node.kind) {
     case Kind::no_string:
     case Kind::empty_string:
@@ -274,7 +253,7 @@ ByteSet Language::first_of(Expression expression, int& visits) const {
         ByteSet all;
         for (const Expression part : node.children) {
             all |= first_of(part, visits);
-            if (visits < 0 || (node.kind == Kind::sequence && nullable_[part] == Nullable::no))
+            if (visits < 0 || (node.kind == Kind::sequence && expressions_->nullable(part) == Nullable::no))
                 break;
         }
         return all;
@@ -284,7 +263,7 @@ ByteSet Language::first_of(Expression expression, int& visits) const {
     case Kind::within:
         return first_of(node.children[0], visits);
     case Kind::rule:
-        return first_of(*rules_[node.index].definition, visits);
+        return first_of(expressions_->definition(node), visits);
     case Kind::automaton:
     case Kind::counted:
     case Kind::distinct:
@@ -294,18 +273,19 @@ ByteSet Language::first_of(Expression expression, int& visits) const {
 }
 
 /// Every set of bytes in the expression; its derivatives contain no others.
-std::vector<ByteSet> Language::byte_sets(Expression regular) const {
+std::vector<ByteSet> Derivatives::byte_sets(Expression regular) const {
     std::vector<ByteSet> sets;
     std::unordered_set<Expression> seen = {regular};
     std::vector<Expression> open = {regular};
     while (!open.empty()) {
-        const Node& node = nodes_[open.back()];
+        const Node& node = expressions_->node(open.back());
         open.pop_back();
         if (node.kind == Kind::bytes)
             sets.push_back(node.set);
         const bool is_counted = node.kind == Kind::counted;
         if (is_counted || node.kind == Kind::automaton || node.kind == Kind::within) {
-            const Automaton& automaton = automata_[is_counted ? counts_[node.index].automaton : node.index];
+            const Automaton& automaton =
+                is_counted ? counted_->automaton_of(node) : expressions_->automaton_at(node.index);
             sets.resize(sets.size() + automaton.class_count);
             ByteSet* const of_class = &sets[sets.size() - automaton.class_count];
             for (int byte = 0; byte < 256; ++byte)
@@ -319,7 +299,7 @@ std::vector<ByteSet> Language::byte_sets(Expression regular) const {
     return sets;
 }
 
-Result<Automaton> Language::automaton(Expression regular) {
+Result<Automaton> Derivatives::automaton(Expression regular) {
     ByteClasses classes;
     for (const ByteSet& set : byte_sets(regular))
         classes.cut(set);
@@ -334,7 +314,7 @@ Result<Automaton> Language::automaton(Expression regular) {
     std::vector<Expression> states = {regular};
     std::size_t alternatives = 0;
     for (std::size_t at = 0; at < states.size(); ++at) {
-        raw.accepts.push_back(is_nullable(states[at]));
+        raw.accepts.push_back(expressions_->is_nullable(states[at]));
         for (const uint8_t byte : byte_of) {
             const Expression target = next(states[at], byte);
             if (target == nothing) {
@@ -344,35 +324,36 @@ Result<Automaton> Language::automaton(Expression regular) {
             const auto [entry, is_new] = number_of.try_emplace(target, static_cast<uint32_t>(states.size()));
             if (is_new) {
                 states.push_back(target);
-                alternatives += nodes_[target].children.size() * raw.class_count;
+                alternatives += expressions_->node(target).children.size() * raw.class_count;
             }
             raw.targets.push_back(entry->second);
         }
-        charge_steps(steps_of_target * raw.class_count);
-        if (is_building_ && is_out_of_steps())
-            return check().error();
-        if (states.size() > automaton_states_max || alternatives > alternatives_max || is_full_) {
+        expressions_->charge_steps(steps_of_target * raw.class_count);
+        if (expressions_->is_building() && expressions_->is_out_of_steps())
+            return expressions_->check().error();
+        if (states.size() > automaton_states_max || alternatives > alternatives_max ||
+            expressions_->is_full()) {
             return Error{
                 ErrorKind::unsupported,
                 fmt::format("a pattern needs more than {} states, or is too ambiguous", automaton_states_max),
                 "shorten its bounds"};
         }
     }
-    charge_steps(steps_of_minimised_target * raw.targets.size());
+    expressions_->charge_steps(steps_of_minimised_target * raw.targets.size());
     return minimised(raw);
 }
 
-Result<Automaton> Language::both(const Automaton& a, const Automaton& b) {
-    ETNA_CHECK(check());
+Result<Automaton> Derivatives::both(const Automaton& a, const Automaton& b) {
+    ETNA_CHECK(expressions_->check());
     std::size_t targets = 0;
     auto made = intersection(a, b, &targets);
-    charge_steps((steps_of_target / 2 + steps_of_minimised_target) * targets);
+    expressions_->charge_steps((steps_of_target / 2 + steps_of_minimised_target) * targets);
     return made;
 }
 
-Result<Automaton> Language::all_but(const Automaton& excluded) {
-    ETNA_CHECK(check());
-    charge_steps(steps_of_minimised_target * excluded.targets.size());
+Result<Automaton> Derivatives::all_but(const Automaton& excluded) {
+    ETNA_CHECK(expressions_->check());
+    expressions_->charge_steps(steps_of_minimised_target * excluded.targets.size());
     return complement(excluded);
 }
 

@@ -1,4 +1,4 @@
-#include "core/grammar/language.hpp"
+#include "core/grammar/seal.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,15 +9,15 @@
 namespace etna::grammar {
 
 /// The parents of each new expression: results for a part are propagated to them.
-class Language::Users {
+class Sealing::Users {
 public:
-    explicit Users(const Language& language)
-        : first_(language.sealed_nodes_), begin_(language.nodes_.size() - first_ + 1) {
-        each_part(language, [this](Expression part, Expression) { ++begin_[part - first_ + 1]; });
+    Users(const Expressions& expressions, Expression first)
+        : first_(first), begin_(expressions.size() - first_ + 1) {
+        each_part(expressions, [this](Expression part, Expression) { ++begin_[part - first_ + 1]; });
         std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
         users_.resize(begin_.back());
         std::vector<uint32_t> at(begin_.begin(), begin_.end() - 1);
-        each_part(language, [&](Expression part, Expression user) { users_[at[part - first_]++] = user; });
+        each_part(expressions, [&](Expression part, Expression user) { users_[at[part - first_]++] = user; });
     }
 
     [[nodiscard]] std::span<const Expression> of(Expression part) const {
@@ -27,17 +27,17 @@ public:
 
 private:
     template <class Take>
-    void each_part(const Language& language, const Take& take) const {
-        for (Expression user = first_; user < language.nodes_.size(); ++user) {
-            const Node& node = language.nodes_[user];
+    void each_part(const Expressions& expressions, const Take& take) const {
+        for (Expression user = first_; user < expressions.size(); ++user) {
+            const Node& node = expressions.node(user);
             for (const Expression part : node.children) {
                 if (part >= first_)
                     take(part, user);
             }
             if (node.kind != Kind::rule)
                 continue;
-            if (const auto& definition = language.rules_[node.index].definition; *definition >= first_)
-                take(*definition, user);
+            if (const Expression definition = expressions.definition(node); definition >= first_)
+                take(definition, user);
         }
     }
 
@@ -49,29 +49,31 @@ private:
 /// Computes the least fixed point: expressions that are still unknown when nothing changes are not nullable.
 /// Parents of a part found nullable are visited again: one alternative is enough, and other kinds have at
 /// most two parts.
-void Language::find_nullable(const Users& users) {
+void Sealing::find_nullable(const Users& users) {
     std::vector<Expression> found;
     const auto visit_node = [&](Expression e, bool is_alternative) {
-        if (nullable_[e] != Nullable::unknown)
+        if (expressions_->nullable_[e] != Nullable::unknown)
             return;
-        nullable_[e] = is_alternative ? Nullable::yes : nullable_of(nodes_[e]);
-        if (nullable_[e] == Nullable::yes)
+        expressions_->nullable_[e] =
+            is_alternative ? Nullable::yes : expressions_->nullable_of(expressions_->node(e));
+        if (expressions_->nullable_[e] == Nullable::yes)
             found.push_back(e);
     };
-    for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
+    for (Expression e = sealed_nodes_; e < expressions_->size(); ++e)
         visit_node(e, false);
     while (!found.empty()) {
         const Expression part = found.back();
         found.pop_back();
         for (const Expression user : users.of(part))
-            visit_node(user, nodes_[user].kind == Kind::either);
+            visit_node(user, expressions_->node(user).kind == Kind::either);
     }
-    std::replace(nullable_.begin() + sealed_nodes_, nullable_.end(), Nullable::unknown, Nullable::no);
+    std::replace(expressions_->nullable_.begin() + sealed_nodes_, expressions_->nullable_.end(),
+                 Nullable::unknown, Nullable::no);
 }
 
 /// Whether each new expression, from sealed_nodes_ on, matches some finite text.
-std::vector<bool> Language::productive(const Users& users) const {
-    std::vector<bool> found(nodes_.size() - sealed_nodes_);
+std::vector<bool> Sealing::productive(const Users& users) const {
+    std::vector<bool> found(expressions_->size() - sealed_nodes_);
     std::vector<Expression> open;
     const auto is_productive = [&](Expression e) {
         return e < sealed_nodes_ ? e != nothing : static_cast<bool>(found[e - sealed_nodes_]);
@@ -89,9 +91,9 @@ std::vector<bool> Language::productive(const Users& users) const {
         case Kind::unit:
             return is_productive(node.children[0]);
         case Kind::within:
-            return leads_to_end(paths_.at(node.index).known.at(node.children[0]), node.index, node.state);
+            return within_->is_productive(node);
         case Kind::rule:
-            return is_productive(*rules_[node.index].definition);
+            return is_productive(expressions_->definition(node));
         case Kind::empty_string:
         case Kind::bytes:
         case Kind::automaton:
@@ -102,41 +104,41 @@ std::vector<bool> Language::productive(const Users& users) const {
         return true;
     };
     const auto visit_node = [&](Expression e, bool is_alternative) {
-        if (is_productive(e) || !(is_alternative || holds(nodes_[e])))
+        if (is_productive(e) || !(is_alternative || holds(expressions_->node(e))))
             return;
         found[e - sealed_nodes_] = true;
         open.push_back(e);
     };
-    for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
+    for (Expression e = sealed_nodes_; e < expressions_->size(); ++e)
         visit_node(e, false);
     while (!open.empty()) {
         const Expression part = open.back();
         open.pop_back();
         for (const Expression user : users.of(part))
-            visit_node(user, nodes_[user].kind == Kind::either);
+            visit_node(user, expressions_->node(user).kind == Kind::either);
     }
     return found;
 }
 
 /// The expressions that a text of `expression` may begin with.
-std::vector<Expression> Language::first_parts(Expression expression) const {
-    const Node& node = nodes_[expression];
+std::vector<Expression> Sealing::first_parts(Expression expression) const {
+    const Node& node = expressions_->node(expression);
     if (node.kind == Kind::rule)
-        return {*rules_[node.index].definition};
-    if (node.kind == Kind::sequence && nullable_[node.children[0]] == Nullable::no)
+        return {expressions_->definition(node)};
+    if (node.kind == Kind::sequence && expressions_->nullable_[node.children[0]] == Nullable::no)
         return {node.children[0]};
     return node.children;
 }
 
 /// Returns a left-recursive rule, or null: walking one would never end.
-const Language::Rule* Language::left_recursive() const {
+const Sealing::Rule* Sealing::left_recursive() const {
     enum class Visit : uint8_t { none, open, done };
     struct Step {
         Expression expression;
         std::vector<Expression> children;
         std::size_t at = 0;
     };
-    std::vector<Visit> new_visits(nodes_.size() - sealed_nodes_, Visit::none);
+    std::vector<Visit> new_visits(expressions_->size() - sealed_nodes_, Visit::none);
     Visit done = Visit::done;
     const auto visit = [&](Expression e) -> Visit& {
         return e < sealed_nodes_ ? done : new_visits[e - sealed_nodes_];
@@ -146,8 +148,8 @@ const Language::Rule* Language::left_recursive() const {
         visit(e) = Visit::open;
         path.push_back({.expression = e, .children = first_parts(e)});
     };
-    for (Expression start = sealed_nodes_; start < nodes_.size(); ++start) {
-        if (nodes_[start].kind == Kind::rule && visit(start) == Visit::none)
+    for (Expression start = sealed_nodes_; start < expressions_->size(); ++start) {
+        if (expressions_->node(start).kind == Kind::rule && visit(start) == Visit::none)
             enter(start);
         while (!path.empty()) {
             Step& step = path.back();
@@ -160,9 +162,9 @@ const Language::Rule* Language::left_recursive() const {
             if (visit(child) == Visit::none) {
                 enter(child);
             } else if (visit(child) == Visit::open) { // every cycle contains a rule
-                while (nodes_[path.back().expression].kind != Kind::rule)
+                while (expressions_->node(path.back().expression).kind != Kind::rule)
                     path.pop_back();
-                return &rules_[nodes_[path.back().expression].index];
+                return &expressions_->rules_[expressions_->node(path.back().expression).index];
             }
         }
     }
@@ -171,7 +173,7 @@ const Language::Rule* Language::left_recursive() const {
 
 /// Children precede their parents, except through rules: one pass in order rewrites all expressions, and a
 /// second one the definitions.
-Expression Language::without_unproductive(Expression root, const std::vector<bool>& is_productive) {
+Expression Sealing::without_unproductive(Expression root, const std::vector<bool>& is_productive) {
     std::vector<Expression> images(is_productive.size(), nothing);
     const Expression first = sealed_nodes_;
     const auto image = [&](Expression e) { return e < first ? e : images[e - first]; };
@@ -179,7 +181,7 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
         if (!is_productive[i])
             continue;
         const auto e = static_cast<Expression>(first + i);
-        const Node node = nodes_[e];
+        const Node node = expressions_->node(e);
         std::vector<Expression> children;
         children.reserve(node.children.size());
         for (const Expression child : node.children)
@@ -187,43 +189,43 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
         if (children == node.children) {
             images[i] = e;
         } else if (node.kind == Kind::sequence) {
-            images[i] = sequence(children);
+            images[i] = expressions_->sequence(children);
         } else if (node.kind == Kind::either) {
-            images[i] = either(children);
+            images[i] = expressions_->either(children);
         } else if (node.kind == Kind::unit) {
-            images[i] = unit(children[0]);
+            images[i] = expressions_->unit(children[0]);
         } else if (node.kind == Kind::within) {
-            images[i] =
-                add({.kind = Kind::within, .children = children, .index = node.index, .state = node.state});
+            images[i] = expressions_->add(
+                {.kind = Kind::within, .children = children, .index = node.index, .state = node.state});
         } else {
-            images[i] = repeat(children[0], node.min, node.max);
+            images[i] = expressions_->repeat(children[0], node.min, node.max);
         }
     }
-    for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
-        rules_[rule].definition = image(*rules_[rule].definition);
+    for (std::size_t rule = sealed_rules_; rule < expressions_->rules_.size(); ++rule)
+        expressions_->rules_[rule].definition = image(*expressions_->rules_[rule].definition);
     return image(root);
 }
 
-/// Rewrites everything built since the last call; afterwards rules behave like any other expression.
-Result<Expression> Language::seal(Expression root) {
-    for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
-        rules_[rule].definition = rules_[rule].definition.value_or(nothing);
-    const Users users(*this);
+Result<Expression> Sealing::seal(Expression root) {
+    for (std::size_t rule = sealed_rules_; rule < expressions_->rules_.size(); ++rule)
+        expressions_->rules_[rule].definition = expressions_->rules_[rule].definition.value_or(nothing);
+    const Users users(*expressions_, sealed_nodes_);
     find_nullable(users);
     const Rule* const recursive = left_recursive();
-    for (Expression e = sealed_nodes_; e < nodes_.size() && recursive == nullptr && !is_full_; ++e) {
-        if (nodes_[e].kind == Kind::within)
-            find_paths(nodes_[e].children[0], nodes_[e].index);
+    for (Expression e = sealed_nodes_;
+         e < expressions_->size() && recursive == nullptr && !expressions_->is_full(); ++e) {
+        if (expressions_->node(e).kind == Kind::within)
+            within_->find_paths(expressions_->node(e));
     }
-    if (recursive == nullptr && !is_full_)
+    if (recursive == nullptr && !expressions_->is_full())
         root = without_unproductive(root, productive(users));
-    sealed_rules_ = rules_.size();
-    sealed_nodes_ = static_cast<Expression>(nodes_.size());
+    sealed_rules_ = expressions_->rules_.size();
+    sealed_nodes_ = static_cast<Expression>(expressions_->size());
     if (recursive != nullptr) {
         return Error{ErrorKind::unsupported, fmt::format("`{}` is left-recursive", recursive->name),
                      "use right recursion: `list ::= item list` instead of `list ::= list item`"};
     }
-    ETNA_CHECK(check());
+    ETNA_CHECK(expressions_->check());
     if (root == nothing)
         return invalid_argument(
             "no text fits the grammar",

@@ -1,16 +1,17 @@
-#include "core/grammar/language.hpp"
+#include "core/grammar/within.hpp"
+
+#include "core/grammar/derivatives.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
-/// The texts of an expression that an automaton accepts as well. Source: Bar-Hillel, Perles, Shamir, On
-/// formal properties of simple phrase structure grammars (1961), for testing whether the rest is empty.
 namespace etna::grammar {
 
-Result<Expression> Language::within(Expression content, const Automaton& automaton) {
+Result<Expression> WithinTexts::within(Expression content, const Automaton& automaton) {
     if (automaton.state_count() > Paths::states_max) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the constraint on a grammar's texts needs {} states; the maximum is {}",
@@ -19,39 +20,44 @@ Result<Expression> Language::within(Expression content, const Automaton& automat
     }
     if (automaton.state_count() == 0 || content == nothing)
         return nothing;
-    const uint32_t index = number_of(automaton);
+    const uint32_t index = expressions_->number_of(automaton);
     PathsOf& paths = paths_[index];
     for (uint32_t state = 0; state < automaton.state_count(); ++state)
         paths.accepting.set(state, automaton.accepts[state]);
-    return add({.kind = Kind::within, .children = {content}, .index = index, .state = 0});
+    return expressions_->add({.kind = Kind::within, .children = {content}, .index = index, .state = 0});
 }
 
-Expression Language::derive_within(const Node& node, uint8_t byte) {
-    const uint32_t target = automata_[node.index].next(node.state, byte);
+Expression WithinTexts::derive(const Node& node, uint8_t byte) {
+    const uint32_t target = expressions_->automaton_at(node.index).next(node.state, byte);
     if (target == Automaton::dead)
         return nothing;
-    const Expression after = next(node.children[0], byte);
+    const Expression after = derivatives_->next(node.children[0], byte);
     if (after == nothing || !leads_to_end(paths(after, node.index), node.index, target))
         return nothing;
     if (after == empty)
         return empty;
-    return add({.kind = Kind::within, .children = {after}, .index = node.index, .state = target});
+    return expressions_->add(
+        {.kind = Kind::within, .children = {after}, .index = node.index, .state = target});
 }
 
-bool Language::leads_to_end(const Paths& paths, uint32_t automaton, uint32_t state) const {
+bool WithinTexts::is_productive(const Node& node) const {
+    return leads_to_end(paths_.at(node.index).known.at(node.children[0]), node.index, node.state);
+}
+
+bool WithinTexts::leads_to_end(const Paths& paths, uint32_t automaton, uint32_t state) const {
     return (paths.from(state) & paths_.at(automaton).accepting).any();
 }
 
 /// Computes the paths from those of its parts, which are known.
-Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const {
-    const Node& node = nodes_[expression];
+Paths WithinTexts::paths_by_parts(Expression expression, uint32_t automaton) const {
+    const Node& node = expressions_->node(expression);
     const auto& known = paths_.at(automaton).known;
-    const std::size_t states = automata_[automaton].state_count();
+    const std::size_t states = expressions_->automaton_at(automaton).state_count();
     switch (node.kind) {
     case Kind::empty_string:
         return Paths::staying(states);
     case Kind::bytes:
-        return Paths::of_bytes(automata_[automaton], node.set);
+        return Paths::of_bytes(expressions_->automaton_at(automaton), node.set);
     case Kind::sequence:
         return known.at(node.children[0]).then(known.at(node.children[1]));
     case Kind::either: {
@@ -65,7 +71,7 @@ Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const 
     case Kind::unit:
         return known.at(node.children[0]);
     case Kind::rule:
-        return known.at(*rules_[node.index].definition);
+        return known.at(expressions_->definition(node));
     case Kind::automaton:
     case Kind::counted:
     case Kind::distinct:
@@ -79,14 +85,14 @@ Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const 
 }
 
 /// Everything that next() makes consists of parts whose paths are known.
-const Paths& Language::paths(Expression expression, uint32_t automaton) {
+const Paths& WithinTexts::paths(Expression expression, uint32_t automaton) {
     auto& known = paths_.at(automaton).known;
     std::vector<Expression> open = {expression};
     while (!open.empty()) {
         const Expression e = open.back();
         const std::size_t before = open.size();
         if (!known.contains(e)) {
-            for (const Expression part : nodes_[e].children) {
+            for (const Expression part : expressions_->node(e).children) {
                 if (!known.contains(part))
                     open.push_back(part);
             }
@@ -95,14 +101,14 @@ const Paths& Language::paths(Expression expression, uint32_t automaton) {
             continue;
         open.pop_back();
         if (!known.contains(e))
-            bytes_ += known.emplace(e, paths_by_parts(e, automaton)).first->second.bytes();
+            expressions_->charge_bytes(known.emplace(e, paths_by_parts(e, automaton)).first->second.bytes());
     }
     return known.at(expression);
 }
 
 /// The parts of an expression, through rules, whose paths are unknown; parts precede wholes, except through
 /// rules.
-std::vector<Expression> Language::without_paths(Expression expression, uint32_t automaton) const {
+std::vector<Expression> WithinTexts::without_paths(Expression expression, uint32_t automaton) const {
     const auto& known = paths_.at(automaton).known;
     std::vector<Expression> all;
     std::unordered_set<Expression> seen;
@@ -112,10 +118,10 @@ std::vector<Expression> Language::without_paths(Expression expression, uint32_t 
     };
     meet(expression);
     for (std::size_t at = 0; at < all.size(); ++at) {
-        const Node& node = nodes_[all[at]];
+        const Node& node = expressions_->node(all[at]);
         std::for_each(node.children.begin(), node.children.end(), meet);
         if (node.kind == Kind::rule)
-            meet(*rules_[node.index].definition);
+            meet(expressions_->definition(node));
     }
     std::sort(all.begin(), all.end());
     return all;
@@ -123,25 +129,24 @@ std::vector<Expression> Language::without_paths(Expression expression, uint32_t 
 
 /// Computes the least fixed point, because a rule's paths may depend on themselves. Skips expressions whose
 /// parts have not changed.
-void Language::find_paths(Expression expression, uint32_t automaton) {
-    const std::vector<Expression> all = without_paths(expression, automaton);
+void WithinTexts::find_paths(const Node& within) {
+    const uint32_t automaton = within.index;
+    const std::vector<Expression> all = without_paths(within.children[0], automaton);
     auto& known = paths_.at(automaton).known;
-    const std::size_t states = automata_[automaton].state_count();
+    const std::size_t states = expressions_->automaton_at(automaton).state_count();
     for (const Expression e : all)
-        bytes_ += known.emplace(e, Paths::none(states)).first->second.bytes();
-    if (bytes_ > bytes_max_) {
-        is_full_ = true;
+        expressions_->charge_bytes(known.emplace(e, Paths::none(states)).first->second.bytes());
+    if (!expressions_->check_bytes())
         return;
-    }
     std::unordered_set<Expression> changed(all.begin(), all.end());
     for (bool is_first = true; !changed.empty(); is_first = false) {
         std::unordered_set<Expression> changed_now;
         const auto has_changed = [&](Expression e) { return changed.contains(e) || changed_now.contains(e); };
         for (const Expression e : all) {
-            const Node& node = nodes_[e];
+            const Node& node = expressions_->node(e);
             const bool is_new = is_first ||
                                 std::any_of(node.children.begin(), node.children.end(), has_changed) ||
-                                (node.kind == Kind::rule && has_changed(*rules_[node.index].definition));
+                                (node.kind == Kind::rule && has_changed(expressions_->definition(node)));
             if (!is_new)
                 continue;
             Paths found = paths_by_parts(e, automaton);

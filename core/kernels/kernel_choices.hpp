@@ -9,7 +9,7 @@
 
 namespace etna::kernels {
 
-/// Display name: "linear q4_k, prompt".
+/// Display name: "linear q4_k, prefill".
 std::string describe(const KernelUse& use);
 
 /// Every kernel that the plans for a target select, by weight format, and then those that read no matrices; a

@@ -334,7 +334,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
     const uint64_t keys = uint64_t{count} * (first_end + tokens) / 2; // of all rows together
     return {.name = fmt::format("attention {}, heads of {}, {} to {}, {} {}, {} tokens",
                                 format_name(formats.keys), head_dim, q_heads, kv_heads, count,
-                                is_decode ? count == 1 ? "row" : "rows" : "prompt rows", tokens),
+                                is_decode ? count == 1 ? "row" : "rows" : "prefill rows", tokens),
             .bytes = caches * cache_bytes + float_bytes(uint64_t{count} * q_heads * (head_dim + value_dim)),
             .operations = 2 * keys * q_heads * (head_dim + value_dim),
             .prepare = prepare};

@@ -58,13 +58,13 @@ using RecordRepetition = std::function<void(vk::Recorder& recorder, uint32_t rep
 
 /// One operation of one shape.
 struct KernelProblem {
-    std::string name;        ///< "linear q4_k 14336 x 4096, 1 generation row"
+    std::string name;        ///< "linear q4_k 14336 x 4096, 1 decode row"
     uint64_t bytes = 0;      ///< that it must read and write, each counted once
     uint64_t operations = 0; ///< additions and multiplications of its sums; 0: not counted
     std::function<RecordRepetition(ProblemMemory& memory)> prepare; ///< allocates what the repetitions use
 };
 
-/// Rows of a prompt or of generation times a matrix.
+/// Prefill or decode rows times a matrix.
 KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, RowPath path, uint32_t count);
 
 /// A block's fused matrices in tiles: gate and up with their activation (`gated`), or a matrix that adds to

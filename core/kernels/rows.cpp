@@ -3,7 +3,7 @@
 namespace etna::kernels {
 
 std::string_view to_string(RowPath path) {
-    return path == RowPath::prefill ? "prompt" : "generation";
+    return path == RowPath::prefill ? "prefill" : "decode";
 }
 
 } // namespace etna::kernels

@@ -37,7 +37,7 @@ struct Rows {
 /// The numeric path of consecutive rows (engine::RowKind, as kernels know it).
 enum class RowPath : uint8_t { prefill, decode };
 
-/// What users call the path: "prompt", "generation".
+/// Name of the path: "prefill", "decode".
 std::string_view to_string(RowPath path);
 
 /// Whether a kernel may round weights and inputs to f16, as matrix units require.

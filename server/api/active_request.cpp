@@ -1,6 +1,8 @@
 #include "server/api/active_request.hpp"
 
+#include "core/base/duration.hpp"
 #include "core/base/utf8.hpp"
+#include "core/generate/description.hpp"
 #include "server/api/owner.hpp"
 #include "server/api/persistence.hpp"
 #include "server/base/ids.hpp"
@@ -116,19 +118,19 @@ Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
 }
 
 RequestContext ActiveRequest::context(const sampling::Parameters& defaults) const {
-    const auto format = model_->chat().find({});
+    const auto format = model_->file().chat.find({});
     const auto reserve_memory = [memory = std::weak_ptr(memory_)](std::size_t bytes) {
         const auto held = memory.lock();
         return held == nullptr || held->reserve(bytes);
     };
     return {.dialect = dialect_,
             .limits = services_->options.limits,
-            .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
-            .tokenizer = &model_->tokenizer(),
+            .sampling_defaults = with_overrides(defaults, model_->defaults().recommended_sampling),
+            .tokenizer = &model_->file().tokenizer,
             .context_tokens = model_->context_tokens(),
             .shifts_context = services_->options.shifts_context,
-            .supports_infill = model_->infill_tokens().has_value(),
-            .has_template = model_->chat().has_own(),
+            .supports_infill = model_->file().infill_tokens.has_value(),
+            .has_template = model_->file().chat.has_own(),
             .can_think = format && generate::may_think(**format),
             .can_store = services_->persistence->stored_kinds().completions,
             .reserve_memory = reserve_memory,
@@ -167,8 +169,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     if (const auto strict = refuse_unknown(is_strict_, ignored_); !strict)
         return refuse(strict.error());
     for (generate::Request& prompt : call.requests) {
-        prompt.sampling_defaults = with_overrides(defaults, model_->recommended_sampling());
-        fill(prompt, model_->request_defaults());
+        prompt.sampling_defaults = with_overrides(defaults, model_->defaults().recommended_sampling);
+        fill(prompt, model_->defaults().requests);
         prompt.unread_max = services_->options.unread_max;
         if (services_->options.shifts_context && !prompt.context_shift)
             prompt.context_shift.emplace();
@@ -307,7 +309,6 @@ AnswerLog ActiveRequest::log() const {
 }
 
 JournalNote ActiveRequest::journal_note() const {
-    constexpr double ms_per_second = 1000;
     JournalNote note = {.client = client_, .client_label = client_label_, .prompt = prompt_};
     if (usage_)
         note.cached_tokens = usage_->tokens().cached;
@@ -429,18 +430,17 @@ std::optional<generate::Event> ActiveRequest::with_call_id(const generate::Event
 }
 
 void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& finished) {
-    constexpr double ms_per_second = 1000;
     const std::size_t tokens = finished.tokens.size();
     const double queue_s = finished.timings.queue_ms / ms_per_second;
     const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
     const uint32_t generated = finished.generated_tokens; // all generated tokens took time, delivered or not
-    Metrics::Answer answer = {.model = model_name_,
-                              .queue_s = queue_s,
-                              .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
-                              .tokens = generated,
-                              .decode_s = generation_s,
-                              .vllm_reason = vllm_reason_of(finished.finish_reason)};
+    Metrics::AnswerLatencies answer = {.model = model_name_,
+                                       .queue_s = queue_s,
+                                       .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
+                                       .tokens = generated,
+                                       .decode_s = generation_s,
+                                       .vllm_reason = vllm_reason_of(finished.finish_reason)};
     // An answer that the model ended has at least the end token.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||

@@ -43,7 +43,7 @@ Result<uint32_t> embed_inputs(ActiveRequest& active, EmbeddingCall& call, const 
 } // namespace
 
 ApiStatus check_embeddings(const ActiveRequest& active, const std::optional<uint32_t>& dimensions) {
-    if (active.model()->pooling() == generate::Pooling::rank) {
+    if (active.model()->defaults().pooling == generate::Pooling::rank) {
         return ApiError{
             .message = fmt::format("the model `{}` ranks texts, and has no embeddings", active.model_name()),
             .param = "model",

@@ -1,11 +1,11 @@
 #include "server/api/timings.hpp"
 
+#include "core/base/duration.hpp"
+
 #include <algorithm>
 
 namespace etna::server::api {
 namespace {
-
-constexpr double ms_per_second = 1000;
 
 double ms_between(TokenClock::Clock::time_point begin, TokenClock::Clock::time_point end) {
     return std::chrono::duration<double, std::milli>(end - begin).count();

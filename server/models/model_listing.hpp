@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine/engine.hpp"
+#include "core/generate/description.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/executor_factory.hpp"
 #include "core/store/resolve.hpp"

@@ -1,6 +1,7 @@
 #include "server/models/models.hpp"
 
 #include "core/base/log.hpp"
+#include "core/generate/generation.hpp"
 #include "server/models/load_errors.hpp"
 #include "server/models/model_sources.hpp"
 
@@ -17,8 +18,6 @@ namespace {
 
 /// Minimum time between rescans of the files.
 constexpr std::chrono::seconds scan_interval{1};
-/// Poll interval of `is_cancelled` while a request waits.
-constexpr std::chrono::milliseconds wait_poll{50};
 /// Queueing time after which requests for the model to be evicted have to queue, too.
 constexpr std::chrono::seconds queue_grace{2};
 /// Bounds of the interval between searches for idle models, which is a tenth of the shortest idle_max.
@@ -285,7 +284,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const CancelPoll& 
             return entry->users->hold(std::move(waiter.model), client);
         if (waiter.failure)
             return *waiter.failure;
-        changed_.wait_for(lock, wait_poll);
+        changed_.wait_for(lock, generate::cancel_poll_interval);
         if (!waiter.model && is_cancelled && is_cancelled()) {
             std::erase(entry->waiters, &waiter);
             return Error{ErrorKind::cancelled, "the request was cancelled"};
@@ -524,7 +523,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
 void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     if (!entry.facts && !facts.stand_in_template.empty() && !facts.abilities.embeds) {
         log(LogLevel::warning,
-            fmt::format("`{}` has no chat template: {} stands in; --chat-template selects another",
+            fmt::format("`{}` has no chat template: {} is used; --chat-template selects another",
                         entry.listed.source.name, facts.stand_in_template));
     }
     entry.facts = facts;
@@ -569,10 +568,10 @@ uint64_t Models::unused_bytes() {
         return UINT64_MAX;
     uint64_t used = 0;
     for (const auto& [name, entry] : entries_)
-        used += entry->model ? entry->model->memory_bytes() : 0;
+        used += entry->model ? entry->model->runtime().memory_bytes : 0;
     for (const auto& retired : retired_models_) {
         if (const Handle model = retired.lock())
-            used += model->memory_bytes();
+            used += model->runtime().memory_bytes;
     }
     return options_.memory_bytes_max - std::min(options_.memory_bytes_max, used);
 }

@@ -120,7 +120,7 @@ void Metrics::refuse(std::string_view endpoint, int status) {
     ++requests_[fmt::format("{},status=\"{}\"", labels_text(labels), status)];
 }
 
-void Metrics::add(const Answer& answer) {
+void Metrics::add(const AnswerLatencies& answer) {
     const std::scoped_lock lock(mutex_);
     Durations& durations = durations_[answer.model];
     durations.queue.observe(answer.queue_s);

@@ -62,7 +62,7 @@ public:
     void refuse(std::string_view endpoint, int status);
 
     /// Latencies of one finished answer.
-    struct Answer {
+    struct AnswerLatencies {
         std::string model;
         double queue_s = 0;
         std::optional<double> first_token_s = {}; ///< since the request arrived; empty: no token
@@ -72,7 +72,7 @@ public:
         double decode_s = 0;                      ///< from the first token to the last
         std::string_view vllm_reason = {};        ///< vLLM's finished_reason: stop, length or abort
     };
-    void add(const Answer& answer);
+    void add(const AnswerLatencies& answer);
 
     /// Token counts of one request, over all of its answers.
     struct Tokens {

@@ -182,7 +182,7 @@ TEST_CASE("a call in a truncated answer is not run, and the conversation stays v
     std::filesystem::remove(marker);
     // Ends after the call and before the end of the answer.
     const auto model = etna.load("strict");
-    const auto tokens = model.tokenizer().encode(calls_roll + "and", {.bos = text::AddBos::never});
+    const auto tokens = model.file().tokenizer.encode(calls_roll + "and", {.bos = text::AddBos::never});
     REQUIRE(tokens.has_value());
     etna.answer = calls_roll + "and then I";
     const auto saved = etna.write("saved.json", "").string();

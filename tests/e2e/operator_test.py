@@ -151,7 +151,7 @@ class Folder(unittest.TestCase):
                 self.assertEqual(sorted(listed), ["demo", "stories", "talker"])  # no broken file
                 for name in ("stories", "demo"):  # models without a template
                     self.assertEqual(listed[name]["type"], ["chat", "completion"])
-                    self.assertIn(f"`{name}` has no chat template: chatml stands in", server.log_text())
+                    self.assertIn(f"`{name}` has no chat template: chatml is used", server.log_text())
                 self.assertEqual([model["id"] for model in json.loads(server.request("GET", "/v1/models")[2])["data"]],
                                  ["demo", "stories", "talker"])
                 for _ in range(3):

@@ -35,7 +35,7 @@ TEST_CASE("the next turn of a conversation of 1,500 tokens computes only its new
     const Model model = test::model_that_says("there was a dog and a cat", lines_template, 2048);
     Transcript transcript;
     std::string story;
-    while (model.tokenizer().encode(story, {})->size() < 1470)
+    while (model.file().tokenizer.encode(story, {})->size() < 1470)
         story += "Once upon a time there was a little girl. ";
     std::vector<chat::Message> messages = {{.role = chat::Role::user, .content = story}};
     const Finished first = answered(model, request_for(messages, &transcript));
@@ -50,7 +50,7 @@ TEST_CASE("the next turn of a conversation of 1,500 tokens computes only its new
     // The template renders the content after "assistant: ", as the model generated it, so all of it is
     // cached.
     const auto own =
-        model.tokenizer().encode("</s>user: " + next + "</s>assistant:", {.bos = text::AddBos::never});
+        model.file().tokenizer.encode("</s>user: " + next + "</s>assistant:", {.bos = text::AddBos::never});
     CHECK(second.cached_tokens == first.prompt_tokens + first.tokens.size());
     CHECK(second.prompt_tokens - second.cached_tokens == own->size());
 
@@ -115,7 +115,7 @@ TEST_CASE("raw text is not parsed") {
 
 TEST_CASE("a transcript is not reused if its text was the template's, and now is a client's") {
     const Model model = test::model_that_says("b", "{{ messages[0].content }}", 2048);
-    const text::Tokenizer& tokenizer = model.tokenizer();
+    const text::Tokenizer& tokenizer = model.file().tokenizer;
     const std::string first = "a</s>b";
     const std::string next = first + "</s>c";
     const auto read = tokenizer.encode(first, {}).value();

@@ -53,7 +53,7 @@ TEST_CASE("an embedding is the pooled hidden state, divided by its length") {
     const Embedding last = embed(model, {.input = text});
     CHECK(last.values.size() == model.engine().limits().width);
     CHECK(length(last.values) == Approx(1));
-    CHECK(last.tokens == model.tokenizer().encode(text, {})->size());
+    CHECK(last.tokens == model.file().tokenizer.encode(text, {})->size());
     CHECK(embed(model, {.input = text, .pooling = Pooling::last}).values == last.values);
     const Embedding mean = embed(model, {.input = text, .pooling = Pooling::mean});
     const Embedding first = embed(model, {.input = text, .pooling = Pooling::cls});

@@ -58,9 +58,9 @@ TEST_CASE("text arrives in deltas, followed by one Finished") {
     REQUIRE(events.finished.size() == 1);
     const Finished& finished = events.finished.front();
     REQUIRE(finished.finish_reason == FinishReason::stop);
-    REQUIRE(finished.prompt_tokens == model.tokenizer().encode("Once upon", {})->size());
+    REQUIRE(finished.prompt_tokens == model.file().tokenizer.encode("Once upon", {})->size());
     REQUIRE(finished.tokens ==
-            *model.tokenizer().encode("a little girl and her dog", {.bos = text::AddBos::never}));
+            *model.file().tokenizer.encode("a little girl and her dog", {.bos = text::AddBos::never}));
 }
 
 TEST_CASE("multi-byte characters are never split between deltas") {
@@ -179,7 +179,7 @@ TEST_CASE("nothing ends an answer before min_tokens") {
     CHECK(events.finished.at(0).tokens.size() >= 5);
     const Model longer = model_that_says(test::story);
     request.stop = {"dog"};
-    const auto until_first = longer.tokenizer().encode("there was a dog", {.bos = text::AddBos::never});
+    const auto until_first = longer.file().tokenizer.encode("there was a dog", {.bos = text::AddBos::never});
     request.min_tokens = static_cast<uint32_t>(until_first->size());
     CHECK(text_of(longer, request) == " there was a dog. The "); // the second dog ends it
 }
@@ -195,14 +195,14 @@ TEST_CASE("end tokens can be ignored, and stop tokens end an answer") {
     CHECK(events.finished.at(0).finish_reason == FinishReason::length);
 
     const Model teller = model_that_says(test::story);
-    const auto was = teller.tokenizer().encode("there was", {.bos = text::AddBos::never});
+    const auto was = teller.file().tokenizer.encode("there was", {.bos = text::AddBos::never});
     Request stopped = greedy("Once");
     stopped.stop_tokens = {was->back()};
     Events until;
     REQUIRE(generate::generate(teller, stopped, until.sink()).has_value());
     CHECK(until.text() == " there");
     CHECK(until.finished.at(0).finish_reason == FinishReason::stop);
-    CHECK(until.finished.at(0).matched == teller.tokenizer().bytes(was->back()));
+    CHECK(until.finished.at(0).matched == teller.file().tokenizer.bytes(was->back()));
 }
 
 TEST_CASE("a prompt may be tokens, and may be truncated to its last ones") {
@@ -233,7 +233,7 @@ TEST_CASE("prompt_logprobs delivers every token of the prompt with its likelihoo
     REQUIRE(events.prompt.size() == prompt.size());
     for (std::size_t i = 0; i < prompt.size(); ++i) {
         CHECK(events.prompt[i].token == prompt[i]);
-        CHECK(events.prompt[i].bytes == model.tokenizer().bytes(prompt[i]));
+        CHECK(events.prompt[i].bytes == model.file().tokenizer.bytes(prompt[i]));
         REQUIRE(events.prompt[i].likelihood.has_value() == (i > 0));
         if (i > 0) {
             CHECK(events.prompt[i].likelihood->chosen.token == prompt[i]);
@@ -387,7 +387,7 @@ TEST_CASE("an end token after a stop string is not the answer's") {
 
 TEST_CASE("a text longer than the context is refused by its size before it is tokenized") {
     const Model model = model_that_says("dog");
-    REQUIRE(model.longest_token_bytes() > 1);
+    REQUIRE(model.file().longest_token_bytes > 1);
     const std::string text(10'000'000, 'a');
     int polls = 0;
     const auto stop = [&] { return ++polls, false; };
@@ -397,7 +397,7 @@ TEST_CASE("a text longer than the context is refused by its size before it is to
     CHECK(error.message.find("the context holds 256") != std::string::npos);
     CHECK(polls == 1); // tokenizing polls repeatedly
 
-    const std::size_t bytes_max = model.longest_token_bytes() * model.context_tokens();
+    const std::size_t bytes_max = model.file().longest_token_bytes * model.context_tokens();
     const Error counted = Generation::begin(model, greedy(std::string(bytes_max - 1, 'a'))).error();
     CHECK(counted.message.find("tokens, but") != std::string::npos);
     Request shortened = greedy(std::string(bytes_max * 2, 'a'));
@@ -420,10 +420,10 @@ TEST_CASE("cancellation stops the encoding of a prompt") {
 
 TEST_CASE("bans that leave no token are refused before anything is generated") {
     const Model model = model_that_says("dog");
-    const auto ends = model.tokenizer().end_tokens();
+    const auto ends = model.file().tokenizer.end_tokens();
     Request request = greedy("Once");
     request.max_tokens = 2;
-    for (TokenId token = 0; token < model.tokenizer().size(); ++token) {
+    for (TokenId token = 0; token < model.file().tokenizer.size(); ++token) {
         if (std::find(ends.begin(), ends.end(), token) == ends.end())
             request.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }

@@ -112,7 +112,7 @@ TEST_CASE("the end token counts in the ranking, but not as a discarded token") {
 TEST_CASE("an empty answer with an unlikely end token is not the best one") {
     const Model model = test::model_that_says(test::story);
     Request request = short_answers();
-    request.logit_bias = {{model.tokenizer().eos().value(), 60}}; // not part of the log-probabilities
+    request.logit_bias = {{model.file().tokenizer.eos().value(), 60}}; // not part of the log-probabilities
     const std::vector<ChoiceResult> all = run(model, request);
     const auto is_empty = [](const ChoiceResult& result) { return result.finished.at(0).tokens.empty(); };
     const auto empty = std::count_if(all.begin(), all.end(), is_empty);
@@ -214,7 +214,7 @@ TEST_CASE("a stop string ends a hypothesis, and no text follows it") {
     for (const ChoiceResult& one : best)
         CHECK(one.text.find("dog") == std::string::npos);
     // The search ended the hypothesis there: it has no tokens after the stop string.
-    const std::string text = text::decode(model.tokenizer(), best[0].finished[0].tokens);
+    const std::string text = text::decode(model.file().tokenizer, best[0].finished[0].tokens);
     CHECK(text.ends_with("dog"));
 }
 

@@ -33,21 +33,21 @@ PartTokens parts_prompt(const Model& model, const Request& request) {
 }
 
 PartTokens part_tokens(const Model& model, const std::string& text, text::SpecialTokens special) {
-    return model.tokenizer().encode(text, {.special = special, .bos = text::AddBos::never}).value();
+    return model.file().tokenizer.encode(text, {.special = special, .bos = text::AddBos::never}).value();
 }
 
 } // namespace
 
 TEST_CASE("parts of a prompt are tokenized one by one") {
     const Model model = test::model_without_script(small_context);
-    PartTokens expected = {model.tokenizer().bos().value()};
+    PartTokens expected = {model.file().tokenizer.bos().value()};
     const auto add = [&](const PartTokens& more) {
         expected.insert(expected.end(), more.begin(), more.end());
     };
     add(part_tokens(model, "Once</s>", text::SpecialTokens::literal));
     add({7, 8});
     add(part_tokens(model, "upon</s>", text::SpecialTokens::parse));
-    CHECK(expected.back() == model.tokenizer().eos());
+    CHECK(expected.back() == model.file().tokenizer.eos());
     CHECK(parts_prompt(model, of_parts({{.content = "Once</s>",
                                          .special = text::SpecialTokens::literal,
                                          .bos = text::AddBos::as_model_says},

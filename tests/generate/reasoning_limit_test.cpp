@@ -43,7 +43,7 @@ Finished limited_answer(const Model& model, const Request& request) {
 }
 
 std::size_t token_count(const Model& model, const std::string& text) {
-    return model.tokenizer().encode(text, {.bos = text::AddBos::never}).value().size();
+    return model.file().tokenizer.encode(text, {.bos = text::AddBos::never}).value().size();
 }
 
 } // namespace
@@ -133,14 +133,14 @@ TEST_CASE("reasoning in a message is closed by the header of the next one") {
     Request request = thinking_request(5);
     Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());
-    const std::string text = text::decode(model.tokenizer(), events.finished[0].tokens);
+    const std::string text = text::decode(model.file().tokenizer, events.finished[0].tokens);
     CHECK(text.find("<|end|><|start|>assistant<|channel|>final") != std::string::npos);
     CHECK(whole.output.reasoning.starts_with(events.finished[0].output.reasoning));
     // With tools the model chooses the next message; only reasoning that opens again is followed by the
     // answer.
     std::get<chat::Conversation>(request.prompt).tools =
         test::values_of(R"([{"type": "function", "function": {"name": "roll", "parameters": {}}}])");
-    const std::string open = text::decode(model.tokenizer(), limited_answer(model, request).tokens);
+    const std::string open = text::decode(model.file().tokenizer, limited_answer(model, request).tokens);
     CAPTURE(open);
     const std::size_t chosen = open.find("<|end|><|start|>assistant");
     REQUIRE(chosen != std::string::npos);
@@ -182,7 +182,7 @@ TEST_CASE("a stray end of reasoning after empty reasoning does not turn the answ
 TEST_CASE("a ban of what closes the reasoning is refused") {
     const Model model = test::model_that_says(long_thought, open_template, 512);
     Request request = thinking_request(5);
-    const auto close = model.tokenizer().encode("</think>", {.bos = text::AddBos::never}).value();
+    const auto close = model.file().tokenizer.encode("</think>", {.bos = text::AddBos::never}).value();
     request.logit_bias = {{.token = close.back(), .bias = -std::numeric_limits<float>::infinity()}};
     const auto refused = Generation::begin(model, request);
     REQUIRE_FALSE(refused.has_value());

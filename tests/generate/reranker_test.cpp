@@ -37,8 +37,9 @@ public:
         generate::Embedder embedder(model_);
         for (const std::string& document : documents) {
             REQUIRE(embedder.add(
-                {.input = model_.pair_format()
-                              .encode(model_.tokenizer(), {.query = query, .document = document}, {})
+                {.input = model_.file()
+                              .pair_format
+                              .encode(model_.file().tokenizer, {.query = query, .document = document}, {})
                               .value()}));
         }
         std::vector<float> scores;
@@ -118,7 +119,7 @@ TEST_CASE("a BERT reranker scores pairs as its twin does", "[device]") {
     for (std::size_t i = 0; i < scores.size(); ++i)
         CHECK(double{scores[i]} == Approx(expected[i]).margin(1e-4));
     CHECK(std::fabs(expected[0] - expected[3]) > 0.01); // the document matters
-    CHECK(!reranker.model().embedding_head().gives_probability());
+    CHECK(!reranker.model().file().embedding_head.gives_probability());
 }
 
 TEST_CASE("a Qwen3 reranker gives the probability of yes as its twin does", "[device]") {
@@ -133,7 +134,7 @@ TEST_CASE("a Qwen3 reranker gives the probability of yes as its twin does", "[de
         std::string text(random_rerank_template);
         text.replace(text.find("{query}"), 7, query);
         text.replace(text.find("{document}"), 10, documents[i]);
-        const WordTokens tokens = reranker.model().tokenizer().encode(text, {}).value();
+        const WordTokens tokens = reranker.model().file().tokenizer.encode(text, {}).value();
         reference::Cache cache = twin.make_cache();
         reference::Vector last;
         for (uint32_t position = 0; position < tokens.size(); ++position)
@@ -144,5 +145,5 @@ TEST_CASE("a Qwen3 reranker gives the probability of yes as its twin does", "[de
         CHECK((choice[0] > 0.001 && choice[0] < 0.999)); // not saturated
     }
     CHECK(scores[0] != scores[1]);
-    CHECK(reranker.model().embedding_head().gives_probability());
+    CHECK(reranker.model().file().embedding_head.gives_probability());
 }

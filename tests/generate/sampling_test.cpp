@@ -48,7 +48,7 @@ TEST_CASE("every token has log-probabilities if they are requested") {
                 CHECK(token.chosen.logprob > -1e-6); // a logit of 60 where others are below 8
                 REQUIRE(token.top.size() == count);
                 for (std::size_t k = 0; k < count; ++k) {
-                    CHECK(token.top[k].bytes == model.tokenizer().bytes(token.top[k].token));
+                    CHECK(token.top[k].bytes == model.file().tokenizer.bytes(token.top[k].token));
                     CHECK((k == 0 ? token.top[0].token == token.chosen.token
                                   : token.top[k].logprob <= token.top[k - 1].logprob));
                     CHECK((k == 0 || (token.top[k].logprob < -52 && token.top[k].logprob >= -68)));
@@ -94,14 +94,14 @@ TEST_CASE("a bias changes the answer, and one that bans every token is an error 
     request.logit_bias = {{7, 100}};
     CHECK(tokens_of(model, request) == std::vector<TokenId>{7, 7, 7});
 
-    for (TokenId token = 0; token < model.tokenizer().size(); ++token)
+    for (TokenId token = 0; token < model.file().tokenizer.size(); ++token)
         request.logit_bias.push_back({token, -infinity});
     Events events;
     const Error error = generate::generate(model, request, events.sink()).error();
     CHECK(error.message == "logit_bias bans every token that is possible here");
     CHECK(!error.hint.empty());
     CHECK(events.finished.empty());
-    request.logit_bias = {{model.tokenizer().size(), 1}};
+    request.logit_bias = {{model.file().tokenizer.size(), 1}};
     CHECK(!generate::generate(model, request, events.sink()).has_value());
     request.logit_bias.clear();
     CHECK(tokens_of(model, request).at(0) == first); // the model still works

@@ -78,7 +78,7 @@ generate::Model model_that_says_with_draft(const std::string& answer, const std:
     const store::ModelSource source = stories();
     auto model = generate::Model::load(source, {.draft = &source}, factory);
     REQUIRE(model.has_value());
-    REQUIRE(model->draft_models().has_model);
+    REQUIRE(model->runtime().draft_models().has_model);
     return std::move(model).value();
 }
 

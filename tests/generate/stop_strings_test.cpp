@@ -138,7 +138,8 @@ TEST_CASE("a stop string of white space ends the content at once") {
     const Model model = test::model_that_says("One \n\n\n\n\n\n\nTwo", thinking_template, 512);
     const Events events = stopped_answer(model, asking({"\n"}));
     CHECK(events.text() == "One ");
-    const auto all = model.tokenizer().encode("One \n\n\n\n\n\n\nTwo", {.bos = text::AddBos::never}).value();
+    const auto all =
+        model.file().tokenizer.encode("One \n\n\n\n\n\n\nTwo", {.bos = text::AddBos::never}).value();
     CHECK(events.finished[0].tokens.size() < all.size() - 6); // no further white space was generated
 }
 
@@ -162,7 +163,7 @@ TEST_CASE("a hypothesis of a beam search ends at a stop string in its content") 
     CHECK(ends[0].output.reasoning == "a dog");
     CHECK(ends[0].output.content == "The ");
     CHECK((ends[0].finish_reason == FinishReason::stop && ends[0].matched == "dog"));
-    CHECK(text::decode(model.tokenizer(), ends[0].tokens).ends_with("dog"));
+    CHECK(text::decode(model.file().tokenizer, ends[0].tokens).ends_with("dog"));
     Request everywhere = request;
     everywhere.stop_scope = StopScope::all_text;
     auto early = Generation::begin(model, everywhere);
@@ -197,7 +198,7 @@ TEST_CASE("final tokens are those whose text no stop string removed") {
         };
         REQUIRE(generate::generate(model, request, sink).has_value());
         tokens.resize(count);
-        const std::string text = text::decode(model.tokenizer(), tokens);
+        const std::string text = text::decode(model.file().tokenizer, tokens);
         CAPTURE(text);
         const std::string kept = scope == StopScope::content ? "\n\nThe " : "<think>\na ";
         CHECK(text.find(kept) != std::string::npos);

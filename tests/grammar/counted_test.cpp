@@ -1,6 +1,6 @@
 // Counted texts of automata against counting, over random automata and all short texts; and their masks.
 
-#include "core/grammar/counted.hpp"
+#include "core/grammar/lengths.hpp"
 #include "core/grammar/masks.hpp"
 #include "tests/grammar/mask_check.hpp"
 #include "tests/grammar/random_grammar.hpp"

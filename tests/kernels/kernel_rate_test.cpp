@@ -31,8 +31,8 @@ TEST_CASE("kernel problems have different names and count their bytes and sums")
         CHECK(names.insert(problem.name).second);
         CHECK(problem.bytes > 0);
     }
-    // Q8_0 takes 34 bytes for 32 weights; a generation row reads and writes 4096 floats each.
-    const auto linear = problem_named(problems, "linear q8_0 4096 x 4096, 1 generation row");
+    // Q8_0 takes 34 bytes for 32 weights; a decode row reads and writes 4096 floats each.
+    const auto linear = problem_named(problems, "linear q8_0 4096 x 4096, 1 decode row");
     CHECK(linear.bytes == 4096ULL * 4096 / 32 * 34 + 2 * 4096 * 4);
     CHECK(linear.operations == 2ULL * 4096 * 4096);
     // Keys and values of 8 heads of 128 in F16.
@@ -40,7 +40,7 @@ TEST_CASE("kernel problems have different names and count their bytes and sums")
     CHECK(attention.bytes == 2ULL * 512 * 8 * 128 * 2 + 2 * 4096 * 4);
     // The rows of a prompt attend to 1, 2, 3, ... keys.
     const auto prompt =
-        problem_named(problems, "attention f16, heads of 128, 16 to 8, 512 prompt rows, 512 tokens");
+        problem_named(problems, "attention f16, heads of 128, 16 to 8, 512 prefill rows, 512 tokens");
     CHECK(prompt.operations == 2ULL * 16 * (128 + 128) * (512 * 513 / 2));
 }
 
@@ -49,9 +49,9 @@ TEST_CASE("each kind of kernel problem runs on the device") {
     const auto problems = kernels::kernel_problems(library.target());
     const std::string rows = std::to_string(kernels::prompt_rows(library.target()));
     const std::string prompt =
-        "attention f16, heads of 128, 16 to 8, " + rows + " prompt rows, " + rows + " tokens";
+        "attention f16, heads of 128, 16 to 8, " + rows + " prefill rows, " + rows + " tokens";
     for (const char* name :
-         {"linear q4_k 4096 x 4096, 1 generation row", "linear q8_0 4096 x 4096, 8 generation rows",
+         {"linear q4_k 4096 x 4096, 1 decode row", "linear q8_0 4096 x 4096, 8 decode rows",
           "expert_linear q4_0 768 x 2048, 8 of 128, 1 row",
           "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens",
           "attention q8_0, heads of 128, 32 to 8, 1 row, 4096 tokens", prompt.c_str(), "rms_norm 4096, 1 row",

@@ -439,14 +439,14 @@ TEST_CASE("the list of chosen kernels names the selections of the plans, for eve
         return found;
     };
     const PlanTarget gpu = target(PlanFamily::nvidia, 32);
-    CHECK(variant_of(gpu, "linear q4_k, prompt") == "linear_prompt_q4_k_rows");
-    CHECK(variant_of(gpu, "linear q4_k, generation") == "linear_rows_q4_k_subgroup");
+    CHECK(variant_of(gpu, "linear q4_k, prefill") == "linear_prompt_q4_k_rows");
+    CHECK(variant_of(gpu, "linear q4_k, decode") == "linear_rows_q4_k_subgroup");
     CHECK(variant_of(gpu, "embed f16") == "embed_f16_rows");
     CHECK(variant_of(target(PlanFamily::amd, 64, false), "rms_norm") == "rms_norm_shared");
     const PlanTarget cpu = target(PlanFamily::lavapipe, 8);
     for (uint32_t index = 0; index < format_count; ++index) {
         const std::string format(to_string(static_cast<Format>(index)));
-        for (const char* path : {", prompt", ", generation"})
+        for (const char* path : {", prefill", ", decode"})
             CHECK(variant_of(cpu, "linear " + format + path) == "linear_lanes_" + format);
     }
 }

@@ -11,8 +11,8 @@ namespace etna::test {
 
 struct NamedModel {
     std::string name;
-    Bytes bytes;
     kernels::CacheFormat cache;
+    Bytes bytes;
 };
 
 /// Widths that are multiples of nothing.

@@ -1,5 +1,6 @@
 #include "tests/server/fake_service.hpp"
 
+#include "core/generate/description.hpp"
 #include "core/store/resolve.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

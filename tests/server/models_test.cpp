@@ -86,7 +86,7 @@ TEST_CASE("a replaced file is loaded again; handles of the old model remain vali
     wait_for_scan();
     const auto after = models.acquire("m").value();
     CHECK(after != before);
-    CHECK(before->tokenizer().size() == after->tokenizer().size());
+    CHECK(before->file().tokenizer.size() == after->file().tokenizer.size());
     CHECK(models.list().size() == 1);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("a model without a chat template uses chatml, with one warning") {
         CHECK(etna::parse_json(answer.body)["prompt"].get<std::string>().ends_with(
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
     }
-    CHECK(log.count("has no chat template: chatml stands in") == 1);
+    CHECK(log.count("has no chat template: chatml is used") == 1);
 }
 
 TEST_CASE("options that conflict with a model get 500 internal, not corrupt") {

@@ -219,7 +219,7 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         return static_cast<uint32_t>(cache.pages_max);
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room) {
-            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, budget,
+            return no_room(name, "the key/value cache in addition to the model", sizes.kv_memory_bytes, budget,
                            "give the cache less memory");
         }
         pages = cache.fitting(sizes.kv_memory_bytes);
@@ -233,7 +233,7 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
                                      name, sizes.context_tokens, cache.pages_max * limits.page_tokens),
                      .hint = "choose a smaller context (-c)"};
     } else if (pages > fitting) {
-        return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
+        return no_room(name, fmt::format("a context of {} tokens in addition to the model", sizes.context_tokens),
                        cache.bytes(pages), budget);
     }
     if (sizes.kv_memory_bytes == 0) {
@@ -249,7 +249,7 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
                                          name, needed_text(cache.bytes(1)), size_text(sizes.kv_memory_bytes)),
                          .hint = "give the cache more memory"};
         }
-        return no_room(name, "the smallest key/value cache beside the model", cache.bytes(1), budget);
+        return no_room(name, "the smallest key/value cache in addition to the model", cache.bytes(1), budget);
     }
     if (pages * limits.page_tokens < limits.context_tokens) {
         if (sizes.context_tokens != 0) {

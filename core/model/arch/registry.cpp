@@ -14,26 +14,9 @@
 namespace etna::model {
 namespace {
 
-constexpr std::array all_architectures{
-    &bert_architecture,           &deepseek2_architecture,
-    &falcon_h1_architecture,      &gemma_embedding_architecture,
-    &gemma2_architecture,         &gemma3_architecture,
-    &gemma3n_architecture,        &gemma4_architecture,
-    &glm4_architecture,           &glm4moe_architecture,
-    &gpt_oss_architecture,        &granite_architecture,
-    &granitehybrid_architecture,  &granitemoe_architecture,
-    &jina_bert_v2_architecture,   &lfm2_architecture,
-    &lfm2moe_architecture,        &llama_architecture,
-    &mamba2_architecture,         &mistral3_architecture,
-    &modern_bert_architecture,    &nemotron_h_architecture,
-    &nemotron_h_moe_architecture, &nomic_bert_architecture,
-    &phi3_architecture,           &qwen2_architecture,
-    &qwen2moe_architecture,       &qwen2vl_architecture,
-    &qwen3_architecture,          &qwen35_architecture,
-    &qwen35moe_architecture,      &qwen3moe_architecture,
-    &qwen3next_architecture,      &qwen3vl_architecture,
-    &qwen3vlmoe_architecture,     &smollm3_architecture,
-};
+#define ETNA_ADDRESS(name) &name##_architecture,
+constexpr std::array all_architectures{ETNA_ARCHITECTURES(ETNA_ADDRESS)};
+#undef ETNA_ADDRESS
 
 } // namespace
 

@@ -37,44 +37,49 @@ std::span<const Architecture* const> architectures();
 /// names and the known ones).
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
-// In arch/<name>.cpp; granitemoe and granitehybrid in arch/granite.cpp, nemotron_h_moe in
-// arch/nemotron_h.cpp, lfm2moe in arch/lfm2.cpp, the text models of Qwen's
-// vision models in arch/qwen_vl.cpp.
-extern const Architecture bert_architecture;
-extern const Architecture deepseek2_architecture;
-extern const Architecture falcon_h1_architecture;
-extern const Architecture gemma2_architecture;
-extern const Architecture gemma3_architecture;
-extern const Architecture gemma3n_architecture;
-extern const Architecture gemma4_architecture;
-extern const Architecture gemma_embedding_architecture;
-extern const Architecture glm4_architecture;
-extern const Architecture glm4moe_architecture;
-extern const Architecture gpt_oss_architecture;
-extern const Architecture granite_architecture;
-extern const Architecture granitehybrid_architecture;
-extern const Architecture granitemoe_architecture;
-extern const Architecture jina_bert_v2_architecture;
-extern const Architecture lfm2_architecture;
-extern const Architecture lfm2moe_architecture;
-extern const Architecture llama_architecture;
-extern const Architecture mamba2_architecture;
-extern const Architecture mistral3_architecture;
-extern const Architecture modern_bert_architecture;
-extern const Architecture nemotron_h_architecture;
-extern const Architecture nemotron_h_moe_architecture;
-extern const Architecture nomic_bert_architecture;
-extern const Architecture phi3_architecture;
-extern const Architecture qwen2_architecture;
-extern const Architecture qwen2moe_architecture;
-extern const Architecture qwen2vl_architecture;
-extern const Architecture qwen3_architecture;
-extern const Architecture qwen35_architecture;
-extern const Architecture qwen35moe_architecture;
-extern const Architecture qwen3moe_architecture;
-extern const Architecture qwen3next_architecture;
-extern const Architecture qwen3vl_architecture;
-extern const Architecture qwen3vlmoe_architecture;
-extern const Architecture smollm3_architecture;
+// Every architecture, ascending by name. It is `NAME_architecture` in arch/NAME.cpp; but granitemoe and
+// granitehybrid are in arch/granite.cpp, nemotron_h_moe in arch/nemotron_h.cpp, lfm2moe in arch/lfm2.cpp, the
+// text models of Qwen's vision models in arch/qwen_vl.cpp.
+#define ETNA_ARCHITECTURES(X)                                                                                \
+    X(bert)                                                                                                  \
+    X(deepseek2)                                                                                             \
+    X(falcon_h1)                                                                                             \
+    X(gemma_embedding)                                                                                       \
+    X(gemma2)                                                                                                \
+    X(gemma3)                                                                                                \
+    X(gemma3n)                                                                                               \
+    X(gemma4)                                                                                                \
+    X(glm4)                                                                                                  \
+    X(glm4moe)                                                                                               \
+    X(gpt_oss)                                                                                               \
+    X(granite)                                                                                               \
+    X(granitehybrid)                                                                                         \
+    X(granitemoe)                                                                                            \
+    X(jina_bert_v2)                                                                                          \
+    X(lfm2)                                                                                                  \
+    X(lfm2moe)                                                                                               \
+    X(llama)                                                                                                 \
+    X(mamba2)                                                                                                \
+    X(mistral3)                                                                                              \
+    X(modern_bert)                                                                                           \
+    X(nemotron_h)                                                                                            \
+    X(nemotron_h_moe)                                                                                        \
+    X(nomic_bert)                                                                                            \
+    X(phi3)                                                                                                  \
+    X(qwen2)                                                                                                 \
+    X(qwen2moe)                                                                                              \
+    X(qwen2vl)                                                                                               \
+    X(qwen3)                                                                                                 \
+    X(qwen35)                                                                                                \
+    X(qwen35moe)                                                                                             \
+    X(qwen3moe)                                                                                              \
+    X(qwen3next)                                                                                             \
+    X(qwen3vl)                                                                                               \
+    X(qwen3vlmoe)                                                                                            \
+    X(smollm3)
+
+#define ETNA_DECLARE(name) extern const Architecture name##_architecture;
+ETNA_ARCHITECTURES(ETNA_DECLARE)
+#undef ETNA_DECLARE
 
 } // namespace etna::model

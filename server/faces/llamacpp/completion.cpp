@@ -24,7 +24,7 @@ enum class Endpoint : uint8_t { completion, infill };
 
 ApiResult<CompletionRequest> read(Endpoint endpoint, const api::ActiveRequest& active, const Json& body) {
     const api::RequestContext context = active.context(sampling_defaults);
-    return endpoint == Endpoint::infill ? read_infill(body, context, active.model()->infill_tokens())
+    return endpoint == Endpoint::infill ? read_infill(body, context, active.model()->file().infill_tokens)
                                         : read_completion(body, context);
 }
 
@@ -40,8 +40,8 @@ public:
         if (!parsed)
             return parsed.error();
         generate::Request& first = parsed->call.requests.front();
-        generate::fill(first, active.model()->request_defaults());
-        const text::Tokenizer& tokenizer = active.model()->tokenizer();
+        generate::fill(first, active.model()->defaults().requests);
+        const text::Tokenizer& tokenizer = active.model()->file().tokenizer;
         const sampling::Parameters parameters =
             with_overrides(active.context(sampling_defaults).sampling_defaults, first.sampling);
         context_ = {.output = parsed->output,

@@ -119,7 +119,7 @@ ApiResult<HttpReply> embeddings_reply(api::ActiveRequest& active, const Json& bo
                                       const HttpRequest& request) {
     if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
         return active.report_failure(loaded.error());
-    ETNA_TRY(auto parsed, read_embedding(body, active.model()->tokenizer().size()));
+    ETNA_TRY(auto parsed, read_embedding(body, active.model()->file().tokenizer.size()));
     ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.ignored));
     ETNA_CHECK(api::check_embeddings(active, {}));
     Json list = Json::array();

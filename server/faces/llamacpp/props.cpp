@@ -21,9 +21,9 @@ Json name_of(const text::Tokenizer& tokenizer, std::optional<TokenId> token) {
 
 /// Adds the members of a model in memory.
 void add_loaded(Json& json, const generate::Model& model) {
-    const auto format = model.chat().find({});
+    const auto format = model.file().chat.find({});
     json["chat_template"] = format ? Json((*format)->chat_template.text()) : Json("");
-    const text::Tokenizer& tokenizer = model.tokenizer();
+    const text::Tokenizer& tokenizer = model.file().tokenizer;
     json["bos_token"] = name_of(tokenizer, tokenizer.bos());
     json["eos_token"] = name_of(tokenizer, tokenizer.eos());
     json["default_generation_settings"]["n_ctx"] = model.context_tokens();
@@ -35,8 +35,8 @@ Json default_settings(const Models::Handle& model) {
     generate::Request request;
     sampling::Parameters parameters = sampling_defaults;
     if (model != nullptr) {
-        generate::fill(request, model->request_defaults());
-        parameters = with_overrides(parameters, model->recommended_sampling());
+        generate::fill(request, model->defaults().requests);
+        parameters = with_overrides(parameters, model->defaults().recommended_sampling);
     }
     return settings_json(parameters, request, {.echoed = {.samplers = all_samplers()}});
 }

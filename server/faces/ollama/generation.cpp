@@ -1,5 +1,6 @@
 // POST /api/chat and /api/generate.
 
+#include "core/base/duration.hpp"
 #include "server/api/answer.hpp"
 #include "server/api/model_choice.hpp"
 #include "server/api/request_body.hpp"
@@ -44,7 +45,6 @@ Json empty_members(Form form) {
 
 /// Returns the times and counts of an answer. Prompt time starts when queue time ends.
 Json metrics_json(const api::ActiveRequest& active, const generate::Timings& timings) {
-    constexpr double ms_per_second = 1000;
     const Metrics::Tokens tokens = active.usage().tokens();
     return {{"total_duration", nanoseconds(active.elapsed_s())},
             {"load_duration", nanoseconds(active.acquired_s())},
@@ -114,7 +114,7 @@ private:
         const generate::Request& request = call->requests.front();
         if (request.logprobs) {
             const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
-            pending_.emplace(request, active.model()->tokenizer(),
+            pending_.emplace(request, active.model()->file().tokenizer,
                              is_chat ? text::TextPosition::start : text::TextPosition::continuation);
         }
         return active.begin(std::move(*call), default_sampling, is_cancelled);

@@ -11,7 +11,6 @@ using std::chrono::milliseconds;
 
 /// Converts seconds, at most duration_max; all negative values give the same negative time.
 milliseconds time_of_seconds(double seconds) {
-    constexpr double ms_per_second = 1000;
     constexpr auto longest = static_cast<double>(milliseconds(duration_max).count());
     return seconds < 0 ? milliseconds(-1)
                        : milliseconds(static_cast<int64_t>(std::min(seconds * ms_per_second, longest)));

@@ -1,6 +1,7 @@
 // GET /api/tags, /api/ps and /api/version; POST /api/show.
 
 #include "core/base/file_reader.hpp"
+#include "core/generate/description.hpp"
 #include "core/generate/model.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/modelfile.hpp"

@@ -1,5 +1,6 @@
 #include "server/faces/openai/completion_job.hpp"
 
+#include "core/base/duration.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/base/ids.hpp"
 #include "server/http/sse.hpp"
@@ -143,7 +144,6 @@ Json CompletionJob::usage_so_far(uint32_t choice) const {
 }
 
 Json CompletionJob::timing() const {
-    constexpr double ms_per_second = 1000;
     Json json = {{"total_ms", active.elapsed_s() * ms_per_second}};
     if (const auto first_token_s = active.first_token_s())
         json["first_token_ms"] = *first_token_s * ms_per_second;

@@ -114,7 +114,7 @@ ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Jso
                                            const HttpRequest& request) {
     if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
         return active.report_failure(loaded.error());
-    ETNA_TRY(auto parsed, read_embeddings(body, active.model()->tokenizer().size()));
+    ETNA_TRY(auto parsed, read_embeddings(body, active.model()->file().tokenizer.size()));
     ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.ignored));
     ETNA_CHECK(api::check_embeddings(active, parsed.dimensions));
     Json data = Json::array();

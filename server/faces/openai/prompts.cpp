@@ -67,7 +67,7 @@ IncrementalReply tokens_reply(const Models::Handle& model, std::vector<TokenId> 
         std::string_view before = R"({"tokens":[)";
         for (const TokenId token : *shared) {
             const std::string item =
-                with_pieces ? dump_json(piece_json(model->tokenizer(), token)) : fmt::to_string(token);
+                with_pieces ? dump_json(piece_json(model->file().tokenizer, token)) : fmt::to_string(token);
             if (!put(before) || !put(item))
                 return;
             before = ",";
@@ -82,11 +82,11 @@ IncrementalReply tokens_reply(const Models::Handle& model, std::vector<TokenId> 
 IncrementalReply text_reply(const Models::Handle& model, std::vector<TokenId> tokens) {
     IncrementalReply reply = {.write = {}, .bytes = 0, .held_bytes = tokens.capacity() * sizeof(TokenId)};
     for (const TokenId token : tokens)
-        reply.bytes += 2 * model->tokenizer().bytes(token).size();
+        reply.bytes += 2 * model->file().tokenizer.bytes(token).size();
     const auto shared = std::make_shared<const std::vector<TokenId>>(std::move(tokens));
     reply.write = [model, shared](const Put& put) {
         for (const std::string_view before : {R"({"content":")", R"(","prompt":")"}) {
-            text::Detokenizer detokenizer(model->tokenizer(), {.control = text::ControlTokens::shown});
+            text::Detokenizer detokenizer(model->file().tokenizer, {.control = text::ControlTokens::shown});
             bool is_open = put(before);
             for (std::size_t i = 0; i < shared->size() && is_open; ++i)
                 is_open = put(escaped(detokenizer.push((*shared)[i])));
@@ -203,7 +203,7 @@ ApiResult<api::GenerationCall> read_conversation(const AnswerServices& services,
                                                  const RoutedRequest& routed) {
     ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = routed.dialect,
                                                 .limits = services.options.limits,
-                                                .tokenizer = &prompt.model->tokenizer(),
+                                                .tokenizer = &prompt.model->file().tokenizer,
                                                 .context_tokens = prompt.model->context_tokens(),
                                                 .files = prompt.files}));
     ETNA_CHECK(api::refuse_unknown(prompt.is_strict, chat.call.ignored));
@@ -239,7 +239,7 @@ ApiResult<EncodedPrompt> encode_text(const AnswerServices& services, const Promp
         fields.refuse("content", "is missing; or give `prompt`, or `messages`", "missing_required_parameter");
     ETNA_TRY(auto finished, finish_fields(fields, prompt.is_strict));
     const bool adds = content ? adds_as_llama : adds_as_vllm;
-    auto tokens = prompt.model->tokenizer().encode(
+    auto tokens = prompt.model->file().tokenizer.encode(
         content ? *content : *text,
         {.special = finds_special ? text::SpecialTokens::parse : text::SpecialTokens::literal,
          .bos = adds ? text::AddBos::as_model_says : text::AddBos::never,
@@ -272,7 +272,7 @@ ApiResult<HttpReply> detokenize(AnswerServices& services, const HttpRequest& req
     ETNA_TRY(const auto prompt, read_prompt_request(services, request));
     Fields fields(prompt.body);
     fields.require("tokens");
-    std::vector<TokenId> ids = api::read_token_list(fields, "tokens", prompt.model->tokenizer().size());
+    std::vector<TokenId> ids = api::read_token_list(fields, "tokens", prompt.model->file().tokenizer.size());
     ETNA_TRY(const auto finished, finish_fields(fields, prompt.is_strict));
     return final_reply(prompt, finished, text_reply(prompt.model, std::move(ids)));
 }

@@ -28,7 +28,7 @@ bool adds_bos(const text::Tokenizer& tokenizer) {
 }
 
 Json info_json(const generate::Model& model) {
-    const text::Tokenizer& tokenizer = model.tokenizer();
+    const text::Tokenizer& tokenizer = model.file().tokenizer;
     Json info = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                  {"bos_token", name_of(tokenizer, tokenizer.bos())},
                  {"bos_token_id", id_of(tokenizer.bos())},
@@ -37,7 +37,7 @@ Json info_json(const generate::Model& model) {
                  {"add_bos_token", adds_bos(tokenizer)},
                  {"vocab_size", tokenizer.size()},
                  {"model_max_length", model.context_tokens()}};
-    if (const auto format = model.chat().find({}); format && model.chat().has_own())
+    if (const auto format = model.file().chat.find({}); format && model.file().chat.has_own())
         info["chat_template"] = (*format)->chat_template.text();
     return info;
 }

@@ -18,11 +18,11 @@ const std::string_view& query_of(const ScoreCall& call, std::size_t document) {
 /// Tokens of a pair. Errors: those of the pair's format, context_exceeded before the rest is tokenized.
 Result<std::vector<TokenId>> encode_pair(const generate::Model& model, const ScoreCall& call,
                                          std::size_t index, const generate::PromptBudget& budget) {
-    ETNA_TRY(auto tokens, model.pair_format().encode(model.tokenizer(),
-                                                     {.query = query_of(call, index),
-                                                      .document = call.documents.texts[index],
-                                                      .document_tokens_max = call.document_tokens_max},
-                                                     budget));
+    ETNA_TRY(auto tokens, model.file().pair_format.encode(model.file().tokenizer,
+                                                          {.query = query_of(call, index),
+                                                           .document = call.documents.texts[index],
+                                                           .document_tokens_max = call.document_tokens_max},
+                                                          budget));
     const uint32_t tokens_max = generate::embedding_tokens_max(model);
     if (tokens.size() <= tokens_max)
         return tokens;
@@ -78,7 +78,7 @@ std::string MemberTexts::path(std::size_t index) const {
 }
 
 ApiStatus check_reranker(const api::ActiveRequest& active) {
-    if (active.model()->pooling() == generate::Pooling::rank)
+    if (active.model()->defaults().pooling == generate::Pooling::rank)
         return {};
     return ApiError{.message = fmt::format("the model `{}` has no head that ranks documents (its file's "
                                            "pooling_type is not `rank`); name a reranker, or use /v1/score "
@@ -91,7 +91,7 @@ ApiStatus check_reranker(const api::ActiveRequest& active) {
 ApiResult<Scores> score_pairs(api::ActiveRequest& active, const ScoreCall& call,
                               const CancelPoll& is_cancelled) {
     ETNA_TRY(auto inputs, encode_pairs(active, call, is_cancelled));
-    const bool is_logit = !active.model()->embedding_head().gives_probability();
+    const bool is_logit = !active.model()->file().embedding_head.gives_probability();
     Scores scores;
     ETNA_TRY(scores.tokens,
              api::embed(active,

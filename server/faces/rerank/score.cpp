@@ -65,7 +65,7 @@ ApiResult<HttpReply> reply_with_scores(api::ActiveRequest& active, const Json& b
     ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.ignored));
     if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
         return active.report_failure(loaded.error());
-    const bool is_reranker = active.model()->pooling() == generate::Pooling::rank;
+    const bool is_reranker = active.model()->defaults().pooling == generate::Pooling::rank;
     ETNA_TRY(const Scores scores, is_reranker ? score_pairs(active, parsed.call, request.is_client_gone)
                                               : score_cosines(active, parsed.call, request.is_client_gone));
     HttpReply reply = {.body = dump_json(answer_json(active, scores)) + "\n"};

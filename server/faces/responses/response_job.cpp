@@ -145,7 +145,7 @@ Json ResponseJob::object() const {
 void ResponseJob::adopt(const generate::Request& generation) {
     const auto& model = *active_->model();
     const sampling::Parameters parameters = with_overrides(
-        with_overrides(api::sampling_defaults(active_->dialect()), model.recommended_sampling()),
+        with_overrides(api::sampling_defaults(active_->dialect()), model.defaults().recommended_sampling),
         generation.sampling);
     response_.echoed["temperature"] = decimal(parameters.temperature);
     response_.echoed["top_p"] = decimal(parameters.top_p);
@@ -156,7 +156,8 @@ void ResponseJob::adopt(const generate::Request& generation) {
     options_.has_parallel_calls = request_.tools.has_parallel_calls;
     options_.calls_max = request_.calls_max;
     options_.tool_names = request_.tools.names;
-    options_.pending = generate::PendingLogprobs(generation, model.tokenizer(), text::TextPosition::start);
+    options_.pending =
+        generate::PendingLogprobs(generation, model.file().tokenizer, text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
             auto sealed =
