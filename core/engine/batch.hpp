@@ -16,9 +16,9 @@ using PageId = uint32_t;
 /// In a page table: the page was released, because the window has passed it.
 constexpr PageId no_page = UINT32_MAX;
 
-/// Selects the kernels of a row: they may differ between the two kinds, never within one (see core/kernels/README.md,
-/// Numerics). A row has the kind that its token was first computed as: a generated token that is recomputed
-/// after preemption is a decode row again.
+/// Selects the kernels of a row: they may differ between the two kinds, never within one (see
+/// core/kernels/README.md, Numerics). A row has the kind that its token was first computed as: a generated
+/// token that is recomputed after preemption is a decode row again.
 enum class RowKind : uint8_t { prefill, decode };
 
 enum class RowInput : uint8_t {

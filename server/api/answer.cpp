@@ -3,6 +3,7 @@
 #include "server/api/model_choice.hpp"
 
 #include <chrono>
+#include <exception>
 
 namespace etna::server::api {
 
@@ -20,17 +21,13 @@ Status Answer::run(generate::CollectedAnswer::Options collected, const Receiver&
         is_cancelled);
 }
 
+std::chrono::milliseconds Answer::head_wait() const {
+    return active.services().options.keep_alive;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void send(Answer& answer, EventStream& stream) {
-    const auto is_received = answer.stream(stream);
-    if (is_received)
-        return answer.active.end(*is_received ? 200 : client_closed_status);
-    answer.active.record_error(is_received.error());
-    answer.send_failure(stream, is_received.error());
-}
 
 ApiStatus begin(Answer& answer, const CancelPoll& is_cancelled) {
     ApiStatus begun = answer.begin(is_cancelled);
@@ -40,23 +37,35 @@ ApiStatus begin(Answer& answer, const CancelPoll& is_cancelled) {
 }
 
 /// For a request whose model is still loading.
-void load_and_send(Answer& answer, EventStream& stream) {
-    const auto has_left = [&] { return stream.is_disconnected(); };
-    const Status loaded = answer.active.acquire(has_left);
-    const ApiStatus begun =
-        loaded ? begin(answer, has_left) : ApiStatus(answer.active.report_failure(loaded.error()));
-    if (begun)
-        return send(answer, stream);
-    answer.send_failure(stream, begun.error());
+ApiStatus load_and_begin(Answer& answer, EventStream& stream) {
+    const auto must_end = [&] { return answer.poll(stream); };
+    if (const Status loaded = answer.active.acquire(must_end); !loaded)
+        return answer.active.report_failure(loaded.error());
+    return begin(answer, must_end);
 }
 
-HttpReply stream_reply(const std::shared_ptr<Answer>& answer, void (*run)(Answer&, EventStream&)) {
+/// Returns whether the client has received the end of the stream.
+ApiResult<bool> try_send(Answer& answer, AnswerStart start, EventStream& stream) {
+    try {
+        answer.open(stream);
+        if (start == AnswerStart::loading)
+            ETNA_CHECK(load_and_begin(answer, stream));
+        return answer.stream(stream);
+    } catch (const std::exception&) { // no caller can report it: the headers have been sent
+        return ApiError{.status = 500,
+                        .message = "internal server error",
+                        .type = "server_error",
+                        .code = "internal_error"};
+    }
+}
+
+HttpReply stream_reply(const std::shared_ptr<Answer>& answer, AnswerStart start) {
     HttpReply reply = answer->stream_head();
     report_ignored(answer->active.ignored(), reply);
     answer->active.expect_stream();
-    reply.stream = [answer, run](HttpWriter& writer) {
+    reply.stream = [answer, start](HttpWriter& writer) {
         EventStream stream(writer, answer->active.services().options.keep_alive, answer->keep_alive_frame());
-        run(*answer, stream);
+        send_answer(*answer, start, stream);
     };
     reply.final_log = [answer] { return answer->active.log(); };
     return reply;
@@ -83,21 +92,37 @@ void describe(const ActiveRequest& active, HttpReply& reply) {
 
 HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
                    const RoutedRequest& routed, bool is_streamed) {
-    const AnswerServices& services = answer->active.services();
-    const auto wait_end = Clock::now() + services.options.keep_alive;
-    const Status loaded = answer->active.acquire(
-        [&] { return request.is_client_gone() || (is_streamed && Clock::now() > wait_end); });
-    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !services.is_aborting &&
-        !request.is_client_gone())
-        return stream_reply(answer, load_and_send);
-    if (!loaded)
-        return routed.write_error(request, answer->active.report_failure(loaded.error()));
-    if (const auto begun = begin(*answer, request.is_client_gone); !begun)
-        return routed.write_error(request, begun.error());
-    return is_streamed ? stream_reply(answer, send) : complete_reply(*answer, request, routed);
+    const auto start =
+        start_answer(*answer, request, is_streamed ? std::optional(answer->head_wait()) : std::nullopt);
+    if (!start)
+        return routed.write_error(request, start.error());
+    return is_streamed ? stream_reply(answer, *start) : complete_reply(*answer, request, routed);
 }
 
 } // namespace
+
+ApiResult<AnswerStart> start_answer(Answer& answer, const HttpRequest& request,
+                                    std::optional<std::chrono::milliseconds> load_wait) {
+    const auto began = Clock::now();
+    const auto has_waited = [&] { return load_wait && Clock::now() - began > *load_wait; };
+    const Status loaded = answer.active.acquire([&] { return request.is_client_gone() || has_waited(); });
+    const bool is_loading = !loaded && loaded.error().kind == ErrorKind::cancelled && has_waited() &&
+                            !answer.active.services().is_aborting && !request.is_client_gone();
+    if (is_loading)
+        return AnswerStart::loading;
+    if (!loaded)
+        return answer.active.report_failure(loaded.error());
+    ETNA_CHECK(begin(answer, request.is_client_gone));
+    return AnswerStart::begun;
+}
+
+void send_answer(Answer& answer, AnswerStart start, EventStream& stream) {
+    const auto is_received = try_send(answer, start, stream);
+    if (is_received)
+        return answer.active.end(*is_received ? 200 : client_closed_status);
+    answer.active.record_error(is_received.error());
+    answer.send_failure(stream, is_received.error());
+}
 
 HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
                      const RoutedRequest& routed, bool is_streamed) {

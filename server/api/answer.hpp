@@ -5,10 +5,13 @@
 #include "server/api/active_request.hpp"
 #include "server/http/sse.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,15 +33,25 @@ public:
     /// begin() has succeeded.
     virtual ApiResult<std::string> complete(const CancelPoll& is_cancelled) = 0;
 
-    /// Generates, and sends everything after the headers of the stream. Returns whether the client has
-    /// received the end. Errors are for send_failure().
+    /// Sends the events that precede the generation. begin() follows if the model loads slowly.
+    virtual void open(EventStream& /*stream*/) {}
+
+    /// Generates, and sends everything after open(). Returns whether the client has received the end. Errors
+    /// are for send_failure().
     virtual ApiResult<bool> stream(EventStream& stream) = 0;
 
     /// Ends a stream with an error, because the headers have been sent. begin() may have failed.
     virtual void send_failure(EventStream& stream, const ApiError& error) = 0;
 
+    /// Called periodically after open() while a stream waits for its model; may send events. Returns whether
+    /// the answer must end; by default, whether the client has disconnected.
+    virtual bool poll(EventStream& stream) { return stream.is_disconnected(); }
+
     /// The head of a stream; by default, of server-sent events.
     [[nodiscard]] virtual HttpReply stream_head() const { return event_stream_reply(); }
+
+    /// The time that the head of a stream waits for the model; by default, the keep-alive interval.
+    [[nodiscard]] virtual std::chrono::milliseconds head_wait() const;
 
     /// The keep-alive frame of an idle stream; static.
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }
@@ -56,9 +69,23 @@ protected:
     std::vector<generate::CollectedAnswer> answers; ///< of each choice, from run() on
 };
 
+/// The state of an answer whose stream is about to be sent.
+enum class AnswerStart : uint8_t {
+    begun,
+    loading, ///< begin() follows when its model is loaded
+};
+
+/// Acquires the model, at most for `load_wait` (empty: without a limit), and begins the answer. Errors, which
+/// are recorded: those of Models::acquire() and Answer::begin().
+ApiResult<AnswerStart> start_answer(Answer& answer, const HttpRequest& request,
+                                    std::optional<std::chrono::milliseconds> load_wait);
+
+/// Sends the answer's stream to its end, and records its status. An exception ends it with an error 500.
+void send_answer(Answer& answer, AnswerStart start, EventStream& stream);
+
 /// Replies with the answer, streamed or complete. All errors that have a status are detected before the
-/// headers are sent, unless a model loads for longer than the keep-alive interval: then the stream starts
-/// early, and a failure is reported in it.
+/// headers are sent, unless a model loads for longer than Answer::head_wait(): then the stream starts early,
+/// and a failure is reported in it.
 HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request,
                      const RoutedRequest& routed, bool is_streamed);
 

@@ -39,6 +39,16 @@ batch::Services batch_services(Service& service) {
     return {.batches = service.batches, .access = service.options.access};
 }
 
+OperatorServices operator_services(Service& service) {
+    return {.options = service.options,
+            .state = service.state,
+            .persistence = *service.persistence,
+            .metrics = service.metrics,
+            .models = service.models,
+            .kv_events = service.kv_events,
+            .exporter = service.exporter};
+}
+
 page::Services page_services(Service& service) {
     return {.answers = service,
             .journal = service.journal,
@@ -103,7 +113,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     std::vector<Route> routes;
     add(routes, "OpenAI", openai::routes(options), answer_services);
     share_model_routes(routes);
-    std::ranges::move(operator_routes(), std::back_inserter(routes));
+    add(routes, "", operator_routes(), operator_services);
     add(routes, "OpenAI", openai::stored_chat_routes(), answer_services);
     add(routes, "OpenAI", responses::routes(), responses_services);
     add(routes, "OpenAI", batch::routes(), batch_services);

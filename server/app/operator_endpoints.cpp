@@ -26,16 +26,16 @@ HttpReply loading_reply() {
 }
 
 /// GET /live.
-ApiResult<HttpReply> show_liveness(Service& /*service*/, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_liveness(const OperatorServices& /*services*/, const HttpRequest& /*request*/,
                                    const RoutedRequest& /*routed*/) {
     return state_reply(200, "ok");
 }
 
 /// GET /ready and /health: 200, or 503 with the reason. Warns if the store is in memory because its file
 /// could not be opened.
-ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_readiness(const OperatorServices& services, const HttpRequest& /*request*/,
                                     const RoutedRequest& /*routed*/) {
-    switch (service.state.load()) {
+    switch (services.state.load()) {
     case ServiceState::loading:
         return loading_reply();
     case ServiceState::draining:
@@ -44,7 +44,7 @@ ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*reque
         break;
     }
     Json state = {{"status", "ok"}};
-    if (service.persistence->is_memory_fallback) {
+    if (services.persistence.is_memory_fallback) {
         state["warning"] =
             "responses are kept in memory only, until the server ends: their file could not be "
             "opened; another server probably uses it";
@@ -53,42 +53,42 @@ ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*reque
 }
 
 /// GET /load.
-ApiResult<HttpReply> show_load(Service& service, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_load(const OperatorServices& services, const HttpRequest& /*request*/,
                                const RoutedRequest& /*routed*/) {
-    return HttpReply{.body = dump_json({{"server_load", service.metrics.in_flight()}}) + "\n"};
+    return HttpReply{.body = dump_json({{"server_load", services.metrics.in_flight()}}) + "\n"};
 }
 
 /// GET /version.
-ApiResult<HttpReply> show_version(Service& /*service*/, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_version(const OperatorServices& /*services*/, const HttpRequest& /*request*/,
                                   const RoutedRequest& /*routed*/) {
     return HttpReply{.body = dump_json({{"version", ETNA_VERSION}}) + "\n"};
 }
 
 /// Programs that are no browser, and all without the page, get the plain front page.
-ApiResult<HttpReply> show_front_page(Service& service, const HttpRequest& request,
+ApiResult<HttpReply> show_front_page(const OperatorServices& services, const HttpRequest& request,
                                      const RoutedRequest& /*routed*/) {
-    if (service.options.has_page && page::is_from_browser(request))
+    if (services.options.has_page && page::is_from_browser(request))
         return page::show_document(request);
     return HttpReply{.headers = {{"content-security-policy", "default-src 'none'"}},
                      .content_type = "text/html; charset=utf-8",
                      .body = std::string(front_page())};
 }
 
-ApiResult<HttpReply> show_openapi(Service& service, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_openapi(const OperatorServices& services, const HttpRequest& /*request*/,
                                   const RoutedRequest& /*routed*/) {
-    return HttpReply{.body = openapi_document(all_routes(service.options))};
+    return HttpReply{.body = openapi_document(all_routes(services.options))};
 }
 
-ApiResult<HttpReply> show_metrics(Service& service, const HttpRequest& /*request*/,
+ApiResult<HttpReply> show_metrics(const OperatorServices& services, const HttpRequest& /*request*/,
                                   const RoutedRequest& /*routed*/) {
-    const auto readings = metric_readings(service.models, service.kv_events, service.exporter);
+    const auto readings = metric_readings(services.models, services.kv_events, services.exporter);
     return HttpReply{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                     .body = service.metrics.text(readings)};
+                     .body = services.metrics.text(readings)};
 }
 
 } // namespace
 
-std::vector<Route> operator_routes() {
+std::vector<RouteOf<const OperatorServices>> operator_routes() {
     constexpr RouteAccess open = RouteAccess::open;
     return {
         {"GET", "/health", "readiness", show_readiness, open},

@@ -123,7 +123,7 @@ void send_blocks(const FileReader& file, HttpWriter& writer) {
     for (uint64_t at = 0; at < file.bytes(); at += block.size()) {
         block.resize(static_cast<std::size_t>(std::min<uint64_t>(block_bytes, file.bytes() - at)));
         if (!file.read(at, std::as_writable_bytes(std::span(block))))
-            throw std::runtime_error("the file cannot be read"); // the client sees a truncated body
+            throw std::runtime_error("the file is evicted, or cannot be read"); // the body has no end
         if (!writer.write(block))
             return;
     }

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -281,19 +282,46 @@ void Files::remove_expired() {
         erase(id);
 }
 
-/// Removes the oldest unused file of the first of the losers that has one. Returns false if none has.
+/// Returns null if the owner has no candidate.
+const StoredFile* Files::oldest_file(const storage::Owner& owner,
+                                     bool (*is_candidate)(const Content&)) const {
+    const StoredFile* oldest = nullptr;
+    for (const auto& [id, file] : files_) {
+        const bool is_older =
+            oldest == nullptr || std::tie(file.created_s, file.id) < std::tie(oldest->created_s, oldest->id);
+        if (file.owner == owner && is_older && is_candidate(contents_.at(id)))
+            oldest = &file;
+    }
+    return oldest;
+}
+
+/// Removes a file for another owner. Its downloads do not hold its room: their next block fails.
+void Files::evict(const std::string& id) {
+    const int descriptor = ::open(path_of(id).c_str(), O_WRONLY | O_CLOEXEC);
+    erase(id);
+    const auto content = contents_.find(id);
+    struct stat info{};
+    // A batch that is about to end may have the content under another name.
+    const bool is_freed = content != contents_.end() && ::fstat(descriptor, &info) == 0 &&
+                          info.st_nlink == 0 && ::ftruncate(descriptor, 0) == 0;
+    if (is_freed)
+        bytes_.remove(content->second.owner, std::exchange(content->second.bytes, 0));
+    if (descriptor >= 0)
+        ::close(descriptor);
+}
+
+/// Evicts the oldest unused file of the first of the losers that has one, or else the oldest that is being
+/// downloaded. Returns false if all are inputs of unfinished batches.
 bool Files::evict_file_for(const std::vector<storage::Owner>& losers) {
-    for (const storage::Owner& loser : losers) {
-        const StoredFile* oldest = nullptr;
-        for (const auto& [id, file] : files_) {
-            const bool is_older = oldest == nullptr ||
-                                  std::tie(file.created_s, file.id) < std::tie(oldest->created_s, oldest->id);
-            if (file.owner == loser && is_older && !contents_.at(id).is_used())
-                oldest = &file;
-        }
-        if (oldest != nullptr) {
-            erase(std::string(oldest->id));
-            return true;
+    constexpr bool (*candidates[])(const Content&) = {
+        [](const Content& content) { return !content.is_used(); },
+        [](const Content& content) { return content.batches == 0; }};
+    for (const auto is_candidate : candidates) {
+        for (const storage::Owner& loser : losers) {
+            if (const StoredFile* const oldest = oldest_file(loser, is_candidate)) {
+                evict(std::string(oldest->id));
+                return true;
+            }
         }
     }
     return false;

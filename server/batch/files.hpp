@@ -59,8 +59,9 @@ Json file_json(const StoredFile& file);
 ///
 /// StoreLimits::files_bytes_max bounds the disk: contents and descriptions of files, the inputs, outputs and
 /// states of batches, and contents that were deleted while a batch or a download uses them. If an owner
-/// within its share needs room, the oldest files of owners beyond theirs are removed, and then their
-/// unfinished batches are ended.
+/// within its share needs room, the oldest unused files of owners beyond theirs are evicted, then those that
+/// are being downloaded, and then their unfinished batches are ended. An evicted file is empty for those that
+/// still read it, so that its room does not depend on how fast they read.
 class Files {
 public:
     using Clock = std::function<int64_t()>; ///< seconds since 1970
@@ -97,8 +98,8 @@ public:
     /// Ends the count of the last three.
     void discharge(const storage::Owner& owner, uint64_t bytes);
 
-    /// Counts the content of a file while the guard lives, also if the file is removed. Null: there is no
-    /// such file.
+    /// Counts the content of a file while the guard lives, also if its owner removes the file. Null: there is
+    /// no such file.
     Guard read(const storage::Owner& owner, const std::string& id);
 
     /// Bytes on the disk, by this count.
@@ -135,6 +136,9 @@ private:
     void remove_expired();
     void erase(const std::string& id);
     void end_use(const std::string& name, uint32_t Content::* users);
+    [[nodiscard]] const StoredFile* oldest_file(const storage::Owner& owner,
+                                                bool (*is_candidate)(const Content&)) const;
+    void evict(const std::string& id);
     bool evict_file_for(const std::vector<storage::Owner>& losers);
     bool make_room(const storage::Owner& owner, uint64_t bytes);
     bool wait_for_room(std::unique_lock<std::mutex>& lock, const storage::Owner& owner, uint64_t bytes);

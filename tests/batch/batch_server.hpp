@@ -141,6 +141,14 @@ public:
              .body = body});
     }
 
+    /// Begins a download; the stream of the reply sends the content.
+    HttpReply download(const Json& file, const std::string& key = test_key) {
+        return service_->router().answer(
+            {.method = "GET",
+             .path = "/v1/files/" + file["id"].get<std::string>() + "/content",
+             .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}}});
+    }
+
     Json upload(const std::string& content, const std::string& key = test_key) {
         return json_of(ask("POST", "/v1/files", form_of(content), form_type, key));
     }

@@ -49,6 +49,26 @@ private:
     std::vector<std::string> begun_;
 };
 
+/// The client of a download, which acts when it has its first block.
+class BlockReader final : public server::HttpWriter {
+public:
+    explicit BlockReader(std::function<void()> act) : act_(std::move(act)) {}
+
+    bool write(std::string_view block) override {
+        bytes += block.size();
+        if (++blocks == 1)
+            act_();
+        return true;
+    }
+    server::PeerState peer() override { return server::PeerState::open; }
+
+    std::size_t bytes = 0;
+    int blocks = 0;
+
+private:
+    std::function<void()> act_;
+};
+
 } // namespace
 
 TEST_CASE("an owner within its share has room, and loses nothing to one beyond it") {
@@ -183,6 +203,35 @@ TEST_CASE("files of one key give way to those of another, oldest first, and no f
     CHECK(light == 5); // half of the room
     CHECK(has(heavy[5]));
     CHECK(server.bytes_on_disk() <= server.limits.files_bytes_max);
+}
+
+TEST_CASE("downloads of one key end when another key within its share needs their room") {
+    BatchServer server(two_keys);
+    server.limits.files_bytes_max = 1'000'000;
+    server.open();
+    const std::string content(450'000, 'x'); // two blocks
+    const Json first = server.upload(content);
+    server.now_s += 1;
+    const Json second = server.upload(content);
+    HttpReply slow = server.download(first);
+    HttpReply fast = server.download(second);
+    const auto upload = [&](const std::string& key) {
+        return server.ask("POST", "/v1/files", form_of(content), form_type, key).status;
+    };
+    CHECK(upload("key-1") == 413); // beyond its share
+    int light = 0;
+    BlockReader slow_client([&] { light = upload("key-2"); });
+    CHECK_THROWS(slow.stream(slow_client)); // its connection closes without an end of the body
+    CHECK(light == 200);
+    CHECK(slow_client.blocks == 1);
+    CHECK(server.files().bytes() <= server.limits.files_bytes_max);
+    BlockReader fast_client([] {});
+    fast.stream(fast_client);
+    CHECK(fast_client.bytes == content.size());
+    slow.stream = {};
+    fast.stream = {};
+    CHECK(server.files().bytes() == server.bytes_on_disk());
+    CHECK(upload("key-2") == 413); // beyond its share, too
 }
 
 TEST_CASE("the bound of bytes includes the inputs of running batches whose files were deleted") {

@@ -116,10 +116,10 @@ TEST_CASE("a requested context that does not fit is an error") {
     const uint64_t reserve = 64 * mebibyte + 300 * mebibyte / 32;
     const uint64_t left = 300 * mebibyte - reserve - whole->weight_bytes - whole->workspace_bytes;
     CHECK(left < 128 * mebibyte);
-    CHECK(made.error().message.starts_with(
-        "m.gguf: a context of 65536 tokens in addition to the model needs 129 MiB of device memory; of 300 MiB free, "
-        "the model leaves " +
-        std::to_string(left / mebibyte) + " MiB (100 MiB for weights, "));
+    CHECK(made.error().message.starts_with("m.gguf: a context of 65536 tokens in addition to the model needs "
+                                           "129 MiB of device memory; of 300 MiB free, "
+                                           "the model leaves " +
+                                           std::to_string(left / mebibyte) + " MiB (100 MiB for weights, "));
     CHECK(made.error().message.ends_with(" to work in, 73 MiB in reserve)"));
 }
 

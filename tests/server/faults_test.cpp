@@ -1,10 +1,12 @@
 // Faults during requests: lost devices, slow and failing loads, full queues, exhausted pages.
 #include "core/base/json.hpp"
+#include "server/api/answer.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/eventually.hpp"
 
+#include <new>
 #include <thread>
 
 using namespace etna;
@@ -32,6 +34,32 @@ server::ServiceOptions short_keep_alive() {
     options.keep_alive = 20ms;
     return options;
 }
+
+/// An answer that runs out of memory.
+class ThrowingAnswer final : public server::api::Answer {
+public:
+    using Answer::Answer;
+
+    server::ApiStatus begin(const CancelPoll& /*is_cancelled*/) override { return {}; }
+    server::ApiResult<std::string> complete(const CancelPoll& /*is_cancelled*/) override {
+        throw std::bad_alloc();
+    }
+    server::ApiResult<bool> stream(server::EventStream& /*stream*/) override { throw std::bad_alloc(); }
+    void send_failure(server::EventStream& stream, const server::ApiError& error) override {
+        stream.send(error.message);
+    }
+};
+
+class SentText final : public server::HttpWriter {
+public:
+    bool write(std::string_view bytes) override {
+        text += bytes;
+        return true;
+    }
+    server::PeerState peer() override { return server::PeerState::open; }
+
+    std::string text;
+};
 
 } // namespace
 
@@ -135,6 +163,17 @@ TEST_CASE("a disconnect ends the generation and releases its pages") {
     CHECK(metrics.find("etna_client_disconnects_total{model=\"stories\"} 1\n") != std::string::npos);
     CHECK(test::eventually(
         [&] { return body_contains(service.get("/metrics"), "etna_kv_pages_used{model=\"stories\"} 0\n"); }));
+}
+
+TEST_CASE("a stream whose memory runs out ends with an error 500") {
+    FakeService service({});
+    ThrowingAnswer answer(server::api::ActiveRequest(service.service(), {}, {}, "chat_completions", "stories",
+                                                     /*is_streamed=*/true));
+    SentText client;
+    server::EventStream stream(client, 1h);
+    server::api::send_answer(answer, server::api::AnswerStart::begun, stream);
+    CHECK(client.text == "internal server error");
+    CHECK(answer.active.log().final_status == 500);
 }
 
 TEST_CASE("hostile bodies get 400 quickly") {

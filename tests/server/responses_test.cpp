@@ -426,6 +426,9 @@ TEST_CASE("a response whose client disconnected is not stored or added to its co
     CHECK(etna::parse_json(left.body)["status"] == "cancelled");
     CHECK(service.get(std::string(responses_path) + "/" + name).status == 404);
     CHECK(etna::parse_json(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
+    const std::string metrics = service.get("/metrics").body;
+    CHECK(metrics.find(R"(endpoint="responses",stream="false",status="499"} 1)") != std::string::npos);
+    CHECK(metrics.find("etna_client_disconnects_total{model=\"stories\"} 1\n") != std::string::npos);
 }
 
 TEST_CASE("a background response that cannot be stored fails with the reason") {

@@ -219,8 +219,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         return static_cast<uint32_t>(cache.pages_max);
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room) {
-            return no_room(name, "the key/value cache in addition to the model", sizes.kv_memory_bytes, budget,
-                           "give the cache less memory");
+            return no_room(name, "the key/value cache in addition to the model", sizes.kv_memory_bytes,
+                           budget, "give the cache less memory");
         }
         pages = cache.fitting(sizes.kv_memory_bytes);
     } else if (sizes.context_tokens == 0) {
@@ -233,7 +233,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
                                      name, sizes.context_tokens, cache.pages_max * limits.page_tokens),
                      .hint = "choose a smaller context (-c)"};
     } else if (pages > fitting) {
-        return no_room(name, fmt::format("a context of {} tokens in addition to the model", sizes.context_tokens),
+        return no_room(name,
+                       fmt::format("a context of {} tokens in addition to the model", sizes.context_tokens),
                        cache.bytes(pages), budget);
     }
     if (sizes.kv_memory_bytes == 0) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace etna::server::responses {
 namespace {
@@ -19,9 +20,9 @@ public:
           traceparent_(request.header("traceparent")), route_(routed.traced_route) {}
 
     /// Writes the log line, the journal's entry and the spans, from the request's arrival to now.
-    void write(const Services& services, ResponseJob& job) const {
+    void write(const Services& services, const ResponseJob& job) const {
         constexpr double ms_per_s = 1e3;
-        const std::chrono::duration<double> elapsed(job.active().elapsed_s());
+        const std::chrono::duration<double> elapsed(job.active.elapsed_s());
         const auto begin = std::chrono::duration_cast<std::chrono::nanoseconds>(
             std::chrono::system_clock::now().time_since_epoch() - elapsed);
         const RequestSummary summary = {.method = method_,
@@ -29,8 +30,8 @@ public:
                                         .route = route_,
                                         .elapsed_ms = elapsed.count() * ms_per_s,
                                         .remote_address = remote_address_,
-                                        .request_id = job.active().request_id(),
-                                        .answer = job.log()};
+                                        .request_id = job.active.request_id(),
+                                        .answer = job.active.log()};
         const auto began_unix_ns = static_cast<uint64_t>(begin.count());
         services.answers.log(
             background_line(services.answers.options.log_format, summary.request_id, summary.answer));
@@ -44,14 +45,22 @@ private:
     std::string_view route_; ///< borrowed from the router
 };
 
+/// The writer of a stream that no client reads: clients follow the response by its id.
+class NoClient final : public HttpWriter {
+public:
+    bool write(std::string_view /*bytes*/) override { return true; }
+    PeerState peer() override { return PeerState::open; }
+};
+
 } // namespace
 
-bool run_in_background(const std::shared_ptr<ResponseJob>& job, const Services& services,
-                       const HttpRequest& request, const RoutedRequest& routed) {
-    return services.running.spawn(job->active().client(),
-                                  [job, services, record = BackgroundRecord(request, routed)] {
-                                      job->run([](std::string_view) { return true; },
-                                               [services] { return services.answers.is_aborting.load(); });
+bool run_in_background(const std::shared_ptr<ResponseJob>& job, api::AnswerStart start,
+                       const Services& services, const HttpRequest& request, const RoutedRequest& routed) {
+    return services.running.spawn(job->active.client(),
+                                  [job, start, services, record = BackgroundRecord(request, routed)] {
+                                      NoClient client;
+                                      EventStream stream(client, services.answers.options.keep_alive);
+                                      api::send_answer(*job, start, stream);
                                       record.write(services, *job);
                                   });
 }

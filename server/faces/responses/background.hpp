@@ -10,8 +10,8 @@
 namespace etna::server::responses {
 
 /// Generates a response on a thread of its own, which writes its log line, its entry of the journal and its
-/// spans when it ends. `request`, `call`: those that asked for it. Returns false if too many are running.
-bool run_in_background(const std::shared_ptr<ResponseJob>& job, const Services& services,
-                       const HttpRequest& request, const RoutedRequest& routed);
+/// spans when it ends. `request`, `routed`: those that asked for it. Returns false if too many are running.
+bool run_in_background(const std::shared_ptr<ResponseJob>& job, api::AnswerStart start,
+                       const Services& services, const HttpRequest& request, const RoutedRequest& routed);
 
 } // namespace etna::server::responses

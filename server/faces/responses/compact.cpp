@@ -120,24 +120,27 @@ ApiResult<Json> compaction(const Seal& seal, const std::string& purpose, Json it
     return object;
 }
 
-ApiResult<Json> run_compaction(const Services& services, const HttpRequest& request,
-                               const RoutedRequest& routed, api::IgnoredMembers& ignored, AnswerLog& log) {
+/// Reads the request, and prepares the response whose text is the summary.
+ApiResult<std::shared_ptr<ResponseJob>> prepare_summary(const Services& services, const HttpRequest& request,
+                                                        const RoutedRequest& routed,
+                                                        api::IgnoredMembers& ignored) {
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(const auto summarized, summary_request(body, ignored));
     ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
-    ETNA_TRY(const auto prepared, ResponseJob::prepare(services, request, routed, summarized));
-    ResponseJob& job = *prepared;
-    log.model = job.active().model_name();
+    ETNA_TRY(auto prepared, prepare(services, request, summarized));
+    return std::make_shared<ResponseJob>(services, request, routed, std::move(prepared));
+}
+
+ApiResult<HttpReply> run_compaction(ResponseJob& job, const HttpRequest& request,
+                                    api::IgnoredMembers& ignored) {
     ETNA_CHECK(job.truncate(request.is_client_gone));
     ETNA_CHECK(job.begin(request.is_client_gone));
-    job.run([](std::string_view) { return true; }, request.is_client_gone);
-    log = job.log();
-    if (job.failure())
-        return *job.failure();
-    ignored.add({.unknown = job.active().ignored().unknown});
-    const storage::Owner owner = owner_of(services.answers.options.access, request);
-    return compaction(services.answers.persistence->seal, purpose_of(sealed_items, owner), job.items(),
-                      job.object());
+    ETNA_CHECK(job.complete(request.is_client_gone));
+    ignored.add({.unknown = job.active.ignored().unknown});
+    const Seal& seal = job.active.services().persistence->seal;
+    ETNA_TRY(const auto compacted,
+             compaction(seal, purpose_of(sealed_items, job.active.owner()), job.items(), job.object()));
+    return HttpReply{.body = dump_json(compacted) + "\n"};
 }
 
 } // namespace
@@ -145,15 +148,11 @@ ApiResult<Json> run_compaction(const Services& services, const HttpRequest& requ
 ApiResult<HttpReply> compact(const Services& services, const HttpRequest& request,
                              const RoutedRequest& routed) {
     api::IgnoredMembers ignored;
-    AnswerLog log;
-    const auto result = run_compaction(services, request, routed, ignored, log);
+    const auto job = prepare_summary(services, request, routed, ignored);
     HttpReply reply =
-        result ? HttpReply{.body = dump_json(*result) + "\n"} : write_error(request, result.error());
+        job ? api::reply_once((*job)->active, run_compaction(**job, request, ignored), request, routed)
+            : routed.write_error(request, job.error());
     api::report_ignored(ignored, reply);
-    if (!log.model.empty())
-        api::report_model(log.model, reply);
-    api::complete_log(std::move(log), reply);
-    reply.is_counted = true;
     return reply;
 }
 

@@ -10,7 +10,7 @@ std::string_view to_string(ResponseStatus status) {
     return names[static_cast<std::size_t>(status)];
 }
 
-Json to_json(const Response& response) {
+Json to_json(const Response& response, ResponseStandard standard) {
     Json json = {
         {"id", response.id},
         {"object", "response"},
@@ -25,6 +25,8 @@ Json to_json(const Response& response) {
         {"output_text", response.text},
         {"usage", response.usage}};
     json.update(response.echoed);
+    if (standard == ResponseStandard::open_responses && json["text"]["format"]["type"] == "json_schema")
+        json["text"]["format"].emplace("description", nullptr); // required, but nullable
     return json;
 }
 

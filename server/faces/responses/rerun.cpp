@@ -17,7 +17,7 @@
 namespace etna::server::responses {
 namespace {
 
-/// Generates one pending response again. Errors: those of ResponseJob::prepare(), and 429.
+/// Generates one pending response again. Errors: those of prepare(), and 429.
 ApiStatus run_again(const Services& services, const storage::Response& response, Rerun rerun) {
     const HttpRequest anonymous = {.remote_address = rerun.remote_address,
                                    .remote_network = rerun.remote_network};
@@ -29,9 +29,9 @@ ApiStatus run_again(const Services& services, const storage::Response& response,
     RoutedRequest routed;
     routed.request_id = new_uuid();
     const Json object = parse_json(response.object);
-    ETNA_TRY(const auto job,
-             ResponseJob::prepare(services, *request, routed, rerun.body, Purpose::answer,
-                                  ResponseId{.id = response.id, .created_unix_s = object["created_at"]}));
+    ETNA_TRY(auto prepared, prepare(services, *request, rerun.body, Purpose::answer,
+                                    ResponseId{.id = response.id, .created_unix_s = object["created_at"]}));
+    const auto job = std::make_shared<ResponseJob>(services, *request, routed, std::move(prepared));
     ++rerun.begun;
     // When it leaves the queue, and before its first token: a request that ends the process is not tried for
     // ever.
@@ -40,8 +40,8 @@ ApiStatus run_again(const Services& services, const storage::Response& response,
         if (const Status stored = services.answers.persistence->store->put(begun); !stored)
             services.answers.log(warning_line(services.answers.options.log_format, stored.error().message));
     });
-    services.running.add(job->stream());
-    if (!run_in_background(job, services, *request, routed))
+    services.running.add(job->shared());
+    if (!run_in_background(job, api::AnswerStart::loading, services, *request, routed))
         return ApiError{.message = "too many background responses are running"};
     return {};
 }

@@ -1,17 +1,13 @@
 #include "server/faces/responses/response_job.hpp"
 
-#include "server/api/model_choice.hpp"
 #include "server/api/owner.hpp"
+#include "server/api/persistence.hpp"
 #include "server/api/sampling_fields.hpp"
 #include "server/base/ids.hpp"
 #include "server/base/seal.hpp"
-#include "server/faces/responses/dialect.hpp"
-#include "server/faces/responses/rerun.hpp"
-#include "server/http/sse.hpp"
 
+#include <algorithm>
 #include <ctime>
-#include <exception>
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,111 +37,30 @@ Json error_of(const ApiError& error) {
 
 } // namespace
 
-ResponseJob::ResponseJob(const Services& services, const HttpRequest& request, Request parsed,
-                         Purpose purpose, ResponseId identity)
-    : services_(services), owner_(owner_of(services.answers.options.access, request)),
-      request_(std::move(parsed)), prompt_(purpose) {
-    options_.standard = standard_of(request);
-    response_.id = std::move(identity.id);
-    response_.created_unix_s = identity.created_unix_s;
+ResponseJob::ResponseJob(const Services& services, const HttpRequest& request, const RoutedRequest& routed,
+                         PreparedResponse prepared)
+    : Answer(api::ActiveRequest(services.answers, request, routed, "responses", prepared.response.model,
+                                prepared.request.is_streamed)),
+      services_(services), request_(std::move(prepared.request)), rerun_(std::move(prepared.rerun)),
+      history_(std::move(prepared.history)), prompt_(std::move(prepared.prompt)),
+      response_(std::move(prepared.response)),
+      shared_(std::make_shared<ResponseStream>(response_.id, active.owner(), request_.is_streamed)) {
+    options_.standard = prepared.standard;
     options_.new_id = [id = response_.id, made = 0](std::string_view prefix) mutable {
         return fmt::format("{}{:.24}", prefix, sha256_hex(fmt::format("{} {}", id, made++)));
     };
-    response_.echoed = request_.echoed;
-    for (const auto& [name, neutral] :
-         {std::pair{"temperature", 1}, {"top_p", 1}, {"presence_penalty", 0}, {"frequency_penalty", 0}}) {
-        const Json requested = request_.shared.value(name, Json()); // until the defaults are known
-        response_.echoed[name] = requested.is_number() ? requested : Json(neutral);
-    }
-    stream_ = std::make_shared<ResponseStream>(response_.id, owner_, request_.is_streamed);
+    shared_->set_input(request_.input);
+    shared_->set_object(object());
 }
 
-ApiResult<std::shared_ptr<ResponseJob>>
-ResponseJob::prepare(const Services& services, const HttpRequest& request, const RoutedRequest& routed,
-                     const Json& body, Purpose purpose, std::optional<ResponseId> known) {
-    // Its items exist in five forms: as received, as returned, as stored, as model input, and as messages.
-    constexpr std::size_t copies = 5;
-    if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
-        return no_memory();
-    ETNA_TRY(auto parsed, read_request(body, purpose, api::file_texts(services.answers, request)));
-    ETNA_TRY(auto name, api::model_of(services.answers, request, body));
-    if (!known)
-        known = ResponseId{.id = new_id("resp_"), .created_unix_s = std::time(nullptr)};
-    std::shared_ptr<ResponseJob> job(
-        new ResponseJob(services, request, std::move(parsed), purpose, std::move(*known)));
-    if (job->request_.is_background)
-        job->choose_seed();
-    ETNA_CHECK(job->load_prompt());
-    ETNA_CHECK(job->check_support());
-    job->response_.echoed["store"] = job->request_.stores;
-    job->response_.model = name;
-    job->active_ = std::make_unique<api::ActiveRequest>(services.answers, request, routed, "responses",
-                                                        job->response_.model, job->request_.is_streamed);
-    job->stream_->set_input(job->request_.input);
-    job->stream_->set_object(job->object());
-    if (job->request_.is_background)
-        job->rerun_ = job->rerun_of(request, body);
-    return job;
-}
-
-/// Sets a seed if the request has none.
-void ResponseJob::choose_seed() {
-    Json& seed = request_.shared["seed"];
-    if (seed.is_null() || seed == -1)
-        seed = static_cast<uint32_t>(std::random_device()());
-}
-
-/// Returns rerun_text() of this request. Its input items keep the ids that they have got.
-std::string ResponseJob::rerun_of(const HttpRequest& request, Json body) const {
-    if (!request_.input.empty())
-        body["input"] = request_.input;
-    body["seed"] = request_.shared["seed"];
-    return rerun_text({.body = std::move(body),
-                       .dialect = std::string(request.header(dialect_header)),
-                       .remote_address = request.remote_address,
-                       .remote_network = request.remote_network});
-}
-
-/// Loads the prior context and the request's own items. Errors: see prepare().
-ApiStatus ResponseJob::load_prompt() {
-    Persistence& persistence = *services_.answers.persistence;
-    ETNA_TRY(auto context, load_prior_context(persistence, services_.running, owner_, request_));
-    history_ = std::move(context.history);
-    return prompt_.load(persistence, owner_, context.items, request_);
-}
-
-/// Refuses features that this server, or the client's standard, does not have. Errors: 400.
-ApiStatus ResponseJob::check_support() {
-    for (const Json& tool : request_.echoed["tools"]) {
-        if (options_.standard == ResponseStandard::openai || tool["type"] == "function")
-            continue;
-        return ApiError{
-            .message = fmt::format("Open Responses has no tools of type {}; remove the header `etna-dialect`",
-                                   tool["type"].get<std::string>()),
-            .param = "tools",
-            .code = "unsupported_value"};
-    }
-    request_.stores = request_.stores && services_.answers.persistence->stored_kinds().responses;
-    if (request_.is_background && !request_.stores) {
-        return ApiError{.message = "`background` requires stored responses; this server stores none",
-                        .param = "background",
-                        .code = "unsupported_value"};
-    }
-    return {};
-}
-
-Json ResponseJob::object() const {
-    Json json = to_json(response_);
-    if (options_.standard == ResponseStandard::open_responses &&
-        json["text"]["format"]["type"] == "json_schema")
-        json["text"]["format"].emplace("description", nullptr); // required, but nullable
-    return json;
+ResponseJob::~ResponseJob() {
+    shared_->end();
 }
 
 void ResponseJob::adopt(const generate::Request& generation) {
-    const auto& model = *active_->model();
+    const auto& model = *active.model();
     const sampling::Parameters parameters = with_overrides(
-        with_overrides(api::sampling_defaults(active_->dialect()), model.defaults().recommended_sampling),
+        with_overrides(api::sampling_defaults(active.dialect()), model.defaults().recommended_sampling),
         generation.sampling);
     response_.echoed["temperature"] = decimal(parameters.temperature);
     response_.echoed["top_p"] = decimal(parameters.top_p);
@@ -161,49 +76,42 @@ void ResponseJob::adopt(const generate::Request& generation) {
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
             auto sealed =
-                services_.answers.persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
+                services_.answers.persistence->seal.seal(text, purpose_of(sealed_reasoning, active.owner()));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
 }
 
 ApiStatus ResponseJob::acquire(const CancelPoll& is_cancelled) {
-    if (active_->model() != nullptr)
-        return {};
-    if (const Status loaded = active_->acquire(is_cancelled); !loaded)
-        return active_->report_failure(loaded.error());
+    if (const Status loaded = active.acquire(is_cancelled); !loaded)
+        return active.report_failure(loaded.error());
     return {};
 }
 
 ApiResult<std::size_t> ResponseJob::count(const CancelPoll& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
-    auto counted = prompt_.count(*active_, request_, is_cancelled);
-    if (!request_.truncates || !counted || *counted <= ResponsePrompt::limits(*active_, request_).max)
+    auto counted = prompt_.count(active, request_, is_cancelled);
+    if (!request_.truncates || !counted || *counted <= ResponsePrompt::limits(active, request_).max)
         return counted;
-    prompt_.truncate(*active_, request_, is_cancelled);
-    return prompt_.count(*active_, request_, is_cancelled);
+    prompt_.truncate(active, request_, is_cancelled);
+    return prompt_.count(active, request_, is_cancelled);
 }
 
 ApiStatus ResponseJob::truncate(const CancelPoll& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
-    ETNA_TRY(const auto counted, prompt_.count(*active_, request_, is_cancelled));
-    if (counted > ResponsePrompt::limits(*active_, request_).after_truncation)
-        prompt_.truncate(*active_, request_, is_cancelled);
+    ETNA_TRY(const auto counted, prompt_.count(active, request_, is_cancelled));
+    if (counted > ResponsePrompt::limits(active, request_).after_truncation)
+        prompt_.truncate(active, request_, is_cancelled);
     return {};
 }
 
 ApiStatus ResponseJob::begin(const CancelPoll& is_cancelled) {
-    ETNA_CHECK(acquire(is_cancelled));
     std::optional<ApiError> too_long; // the error with all items
     while (true) {
-        auto call = prompt_.call(*active_, request_);
-        if (!call) {
-            active_->record_error(call.error());
-            return call.error();
-        }
-        adopt(call->requests.front());
+        ETNA_TRY(auto call, prompt_.call(active, request_));
+        adopt(call.requests.front());
         const auto begun =
-            active_->begin(std::move(*call), api::sampling_defaults(active_->dialect()), is_cancelled);
+            active.begin(std::move(call), api::sampling_defaults(active.dialect()), is_cancelled);
         if (begun)
             break;
         const ApiError& error = begun.error();
@@ -213,56 +121,56 @@ ApiStatus ResponseJob::begin(const CancelPoll& is_cancelled) {
         if (too_long) {
             prompt_.truncate_one(); // the estimate was too low
         } else {
-            prompt_.truncate(*active_, request_, is_cancelled);
+            prompt_.truncate(active, request_, is_cancelled);
         }
         too_long = error;
     }
     if (const std::size_t truncated = prompt_.truncated_count(); truncated > 0)
         response_.echoed["etna"]["dropped_items"] = truncated;
-    has_begun_ = true;
-    active_->allow_control(response_.id);
-    stream_->set_object(object());
+    active.allow_control(response_.id);
+    shared_->set_object(object());
     return {};
 }
 
-void ResponseJob::run(const Sink& send, const CancelPoll& is_cancelled) {
-    sink_ = send;
+ApiResult<std::string> ResponseJob::complete(const CancelPoll& is_cancelled) {
+    ETNA_CHECK(generate([&] { return shared_->is_cancelled() || is_cancelled(); }));
+    ETNA_CHECK(store_end({}));
+    return dump_json(object()) + "\n";
+}
+
+void ResponseJob::open(EventStream& stream) {
+    client_ = &stream;
     if (request_.is_background)
         response_.status = ResponseStatus::queued;
     send_state("response.created");
-    if (request_.is_background)
-        send_state("response.queued");
-    else
-        send_state("response.in_progress");
-    try { // on a background thread, no caller could report the error
-        generate(is_cancelled);
-    } catch (const std::exception&) {
-        fail({.status = 500,
-              .message = "internal server error",
-              .type = "server_error",
-              .code = "internal_error"});
-    }
-    try {
-        send_end();
-    } catch (const std::exception&) {
-        stream_->set_unstored(); // out of memory: the stream ends nevertheless
-    }
-    stream_->end();
+    send_state(fmt::format("response.{}", to_string(response_.status)));
 }
 
-AnswerLog ResponseJob::log() const {
-    AnswerLog log = active_->log();
-    if (failure_)
-        record(*failure_, log);
-    return log;
+ApiResult<bool> ResponseJob::stream(EventStream& stream) {
+    ETNA_CHECK(generate([&] { return poll(stream); }));
+    if (is_left_pending())
+        return false;
+    return send_end();
 }
 
-void ResponseJob::generate(const CancelPoll& is_cancelled) {
-    const auto must_end = [&] { return poll(is_cancelled); };
-    if (const auto begun = has_begun_ ? ApiStatus() : begin(must_end); !begun)
-        return fail(begun.error());
+void ResponseJob::send_failure(EventStream& /*stream*/, const ApiError& error) {
+    fail(error);
+    if (is_left_pending())
+        return active.end(client_closed_status);
+    if (const auto sent = send_end(); !sent) { // the failure cannot be stored either
+        fail(sent.error());
+        (void)send_end();
+    }
+}
+
+std::chrono::milliseconds ResponseJob::head_wait() const {
+    return std::min(Answer::head_wait(), active.services().options.reassuring_interval);
+}
+
+/// Generates the answer, and records its final state. Errors: those of ActiveRequest::run().
+ApiStatus ResponseJob::generate(const CancelPoll& must_end) {
     ItemStream items(options_, output_);
-    complete(active_->run(
+    const Status status = active.run(
         [&](uint32_t, const generate::Event& event) {
             const Json events = items.take(event);
             if (!events.empty())
@@ -273,18 +181,22 @@ void ResponseJob::generate(const CancelPoll& is_cancelled) {
                 return api::Delivery::disconnected;
             return items.is_complete() ? api::Delivery::complete : api::Delivery::proceed;
         },
-        must_end));
+        must_end);
+    keep_output();
+    if (!status)
+        return active.report_failure(status.error());
+    set_final_status();
+    return {};
 }
 
-/// Call periodically: sends progress events. Returns whether the answer must end.
-bool ResponseJob::poll(const CancelPoll& is_cancelled) {
-    if (active_->generation() != nullptr && active_->generation()->has_begun())
+bool ResponseJob::poll(EventStream& stream) {
+    if (active.generation() != nullptr && active.generation()->has_begun())
         leave_queue();
     // The events of a background response depend on its tokens only, so that another process can send them
     // again.
     if (!request_.is_background && Clock::now() - last_event_ > services_.answers.options.reassuring_interval)
         send_state(fmt::format("response.{}", to_string(response_.status)));
-    return !is_connected_ || stream_->is_cancelled() || is_cancelled();
+    return !is_connected_ || shared_->is_cancelled() || stream.is_disconnected();
 }
 
 /// Moves the response from queued to in progress.
@@ -297,8 +209,8 @@ void ResponseJob::leave_queue() {
     send_state("response.in_progress");
 }
 
-/// Records the final state.
-void ResponseJob::complete(const Status& status) {
+/// Adopts the output, which may be that of a failed answer.
+void ResponseJob::keep_output() {
     leave_queue();
     response_.output = output_->items;
     for (Json& item : response_.output) {
@@ -306,19 +218,20 @@ void ResponseJob::complete(const Status& status) {
             item["status"] = "incomplete";
     }
     response_.text = output_->text;
-    response_.usage = usage_json(active_->usage());
+    response_.usage = usage_json(active.usage());
     if (request_.included.timings) {
-        if (const auto times = active_->log().times)
+        if (const auto times = active.log().times)
             response_.echoed["etna"]["timings"] = times_json(*times);
     }
-    if (!status)
-        return fail(active_->report_failure(status.error()));
-    is_abandoned_ = output_->was_cancelled && !request_.is_background && !stream_->is_cancelled();
+}
+
+void ResponseJob::set_final_status() {
+    is_abandoned_ = output_->was_cancelled && !request_.is_background && !shared_->is_cancelled();
     response_.status = ResponseStatus::completed;
     if (output_->finish_reason == generate::FinishReason::length) {
         response_.status = ResponseStatus::incomplete;
         response_.incomplete = "max_output_tokens";
-    } else if (stream_->is_cancelled() || output_->was_cancelled) {
+    } else if (shared_->is_cancelled() || output_->was_cancelled) {
         response_.status = ResponseStatus::cancelled;
     }
     if (response_.status == ResponseStatus::completed)
@@ -328,48 +241,41 @@ void ResponseJob::complete(const Status& status) {
 void ResponseJob::fail(const ApiError& error) {
     leave_queue();
     failure_ = error;
-    const bool was_requested = stream_->is_cancelled();
+    const bool was_requested = shared_->is_cancelled();
     response_.status = was_requested ? ResponseStatus::cancelled : ResponseStatus::failed;
     if (!was_requested)
         response_.error = error_of(error);
 }
 
 /// Sends the final events, after the response is stored: a client never sees a complete response that could
-/// be lost.
-void ResponseJob::send_end() {
-    if (is_left_pending())
-        return active_->end(client_closed_status);
+/// be lost. Returns whether the client has received them. Errors: those of store_end().
+ApiResult<bool> ResponseJob::send_end() {
     const int64_t number = next_number_;
-    auto frames = final_frames();
-    if (is_storable()) {
-        if (const Status stored = store(frames); !stored) {
-            handle_store_failure(stored.error());
-            next_number_ = number;
-            frames = final_frames();
-        }
+    const std::vector<std::string> frames = final_frames();
+    if (const auto stored = store_end(frames); !stored) {
+        next_number_ = number;
+        return stored.error();
     }
-    stream_->set_object(object());
-    for (const std::string& frame : frames) {
-        if (is_replayable())
-            stream_->add(frame);
-        is_connected_ = is_connected_ && sink_(frame);
-    }
-    is_connected_ = is_connected_ && sink_(sse::done);
-    active_->end(failure_ ? failure_->status : is_connected_ ? 200 : client_closed_status);
+    shared_->end(object(), is_replayable() ? frames : std::vector<std::string>());
+    for (const std::string& frame : frames)
+        is_connected_ = is_connected_ && client_->send(frame);
+    is_connected_ = is_connected_ && client_->send(sse::done);
+    return is_connected_;
 }
 
 void ResponseJob::send_state(std::string_view type) {
-    stream_->set_object(object());
+    shared_->set_object(object());
     send({{"type", type}, {"response", object()}});
 }
 
-bool ResponseJob::send(Json event) {
+void ResponseJob::send(Json event) {
+    if (client_ == nullptr)
+        return;
     const std::string frame = frame_of(std::move(event));
     last_event_ = Clock::now();
     if (is_replayable())
-        stream_->add(frame);
-    is_connected_ = sink_(frame) && is_connected_;
-    return is_connected_;
+        shared_->add(frame);
+    is_connected_ = client_->send(frame) && is_connected_;
 }
 
 std::string ResponseJob::frame_of(Json event) {
@@ -396,15 +302,15 @@ std::vector<std::string> ResponseJob::final_frames() {
 }
 
 bool ResponseJob::is_left_pending() const {
-    return request_.is_background && services_.answers.is_aborting && !stream_->is_cancelled() &&
+    return request_.is_background && services_.answers.is_aborting && !shared_->is_cancelled() &&
            (response_.status == ResponseStatus::failed || response_.status == ResponseStatus::cancelled);
 }
 
 ApiStatus ResponseJob::store_pending() {
     response_.status = ResponseStatus::queued;
-    stream_->set_object(object());
+    shared_->set_object(object());
     const Status stored = services_.answers.persistence->store->put({.id = response_.id,
-                                                                     .owner = owner_,
+                                                                     .owner = active.owner(),
                                                                      .object = dump_json(object()),
                                                                      .input = dump_json(request_.input),
                                                                      .turn = {},
@@ -419,7 +325,7 @@ ApiStatus ResponseJob::store_pending() {
 bool ResponseJob::is_storable() const {
     const bool is_abandoned = is_abandoned_ || (!is_connected_ && !request_.is_background);
     const bool has_id = !failure_ || request_.is_background || request_.is_streamed; // known to the client
-    return !is_abandoned && ((request_.stores && has_id) || joins_conversation());
+    return !is_abandoned && !is_unstorable_ && ((request_.stores && has_id) || joins_conversation());
 }
 
 /// A failed or cancelled answer is not added to the conversation: a retry would find its question there
@@ -429,19 +335,38 @@ bool ResponseJob::joins_conversation() const {
            (response_.status == ResponseStatus::completed || response_.status == ResponseStatus::incomplete);
 }
 
+/// Stores the response if it can be requested again. Error: 500; a background response, which was promised to
+/// be retrievable, is then served from memory, and any other was not announced yet.
+ApiStatus ResponseJob::store_end(const std::vector<std::string>& final_frames) {
+    if (!is_storable())
+        return {};
+    const Status stored = store(final_frames);
+    if (stored)
+        return {};
+    is_unstorable_ = true;
+    if (request_.is_background) {
+        shared_->set_unstored();
+        services_.running.hold(shared_);
+    }
+    ApiError reported = store_failed(stored.error());
+    reported.status = 500; // even if it was too large: the request was valid
+    reported.type = "server_error";
+    return reported;
+}
+
 Status ResponseJob::store(const std::vector<std::string>& final_frames) {
     Json turn = request_.input;
     for (const Json& item : response_.output)
         turn.push_back(item);
     storage::Response stored = {.id = response_.id,
-                                .owner = owner_,
+                                .owner = active.owner(),
                                 .object = dump_json(object()),
                                 .input = dump_json(request_.input),
                                 .turn = dump_json(turn)};
     for (const Json& item : turn)
         stored.turn_ids.push_back(item["id"].get<std::string>());
     if (request_.is_streamed) {
-        for (const std::string& frame : stream_->frames())
+        for (const std::string& frame : shared_->frames())
             stored.events += frame;
         for (const std::string& frame : final_frames)
             stored.events += frame;
@@ -450,25 +375,12 @@ Status ResponseJob::store(const std::vector<std::string>& final_frames) {
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
     if (!request_.stores) { // only the conversation
-        const auto added =
-            services_.answers.persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
+        const auto added = services_.answers.persistence->store->add_items(active.owner(), addition,
+                                                                           storage::OnDuplicate::skip);
         return added ? Status() : added.error();
     }
     return services_.answers.persistence->store->put(stored, history_ ? &*history_ : nullptr,
                                                      joins_conversation() ? &addition : nullptr);
-}
-
-/// Fails the response. A background response, which was promised to be retrievable, is served from memory;
-/// any other was not announced yet.
-void ResponseJob::handle_store_failure(const Error& error) {
-    ApiError reported = store_failed(error);
-    reported.status = 500; // even if it was too large: the request was valid
-    reported.type = "server_error";
-    fail(reported);
-    if (!request_.is_background)
-        return;
-    stream_->set_unstored();
-    services_.running.hold(stream_);
 }
 
 } // namespace etna::server::responses

@@ -30,6 +30,14 @@ void ResponseStream::end() {
     changed_.notify_all();
 }
 
+void ResponseStream::end(Json object, const std::vector<std::string>& last_frames) {
+    const std::scoped_lock lock(mutex_);
+    object_ = std::move(object);
+    frames_.insert(frames_.end(), last_frames.begin(), last_frames.end());
+    has_ended_ = true;
+    changed_.notify_all();
+}
+
 bool ResponseStream::has_ended() const {
     const std::scoped_lock lock(mutex_);
     return has_ended_;
@@ -120,7 +128,7 @@ bool RunningResponses::spawn(uint64_t client, std::function<void()> work) {
             try {
                 work();
             } catch (const std::exception&) {
-                work = nullptr; // ResponseJob::run() has reported the error if it could
+                work = nullptr; // send_answer() has reported the error if it could
             }
             work = nullptr; // destroyed before end(), because its captures may release a response
             end();

@@ -43,6 +43,8 @@ public:
     void add(std::string frame);
     /// Marks the end of the events.
     void end();
+    /// The same, with the final object and the last events: other requests see all of them or none.
+    void end(Json object, const std::vector<std::string>& last_frames);
     [[nodiscard]] bool has_ended() const;
     /// Blocks until the end, at most for `timeout`.
     void wait_for_end(std::chrono::milliseconds timeout) const;

@@ -22,17 +22,6 @@
 namespace etna::server::responses {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-ApiResult<HttpReply> complete_reply(ResponseJob& job, const HttpRequest& request) {
-    job.run([](std::string_view) { return true; }, request.is_client_gone);
-    if (job.failure())
-        return *job.failure();
-    HttpReply reply = {.body = dump_json(job.object()) + "\n"};
-    report_ignored(job.active().ignored(), reply);
-    return reply;
-}
-
 HttpReply event_reply(const Services& services, std::function<void(EventStream&)> send) {
     HttpReply reply = event_stream_reply();
     reply.stream = [send = std::move(send),
@@ -43,29 +32,19 @@ HttpReply event_reply(const Services& services, std::function<void(EventStream&)
     return reply;
 }
 
-HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
-    HttpReply reply = event_stream_reply();
-    report_ignored(job->active().ignored(), reply);
-    job->active().expect_stream();
-    reply.stream = [job](HttpWriter& writer) {
-        EventStream stream(writer, job->active().services().options.keep_alive);
-        job->run([&](std::string_view frame) { return stream.send(frame); },
-                 [&] { return stream.is_disconnected(); });
-    };
-    reply.final_log = [job] { return job->log(); };
-    return reply;
-}
-
-ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, const Services& services,
-                                      const HttpRequest& request, const RoutedRequest& routed) {
-    if (const auto stored = job->store_pending(); !stored)
-        return stored.error();
+/// Stores the response as pending, and generates it on a thread.
+ApiResult<HttpReply> start_in_background(const std::shared_ptr<ResponseJob>& job, const Services& services,
+                                         const HttpRequest& request, const RoutedRequest& routed) {
+    constexpr std::chrono::milliseconds load_wait{200}; // errors that are known by then have a status
+    ETNA_TRY(const auto start, api::start_answer(*job, request, load_wait));
+    ETNA_CHECK(job->store_pending());
+    const std::shared_ptr<ResponseStream> shared = job->shared();
     const Json object = job->object();
-    const api::IgnoredMembers ignored = job->active().ignored(); // a copy: the thread uses the job
-    const bool is_started = run_in_background(job, services, request, routed);
-    if (!is_started) { // the stored pending response would never finish
-        if (const auto deleted = services.answers.persistence->store->delete_response(job->stream()->owner(),
-                                                                                      job->stream()->id());
+    const api::IgnoredMembers ignored = job->active.ignored(); // a copy: the thread uses the job
+    if (!run_in_background(job, start, services, request, routed)) {
+        // The stored pending response would never finish.
+        if (const auto deleted =
+                services.answers.persistence->store->delete_response(shared->owner(), shared->id());
             !deleted)
             return store_failed(deleted.error());
         return ApiError{.status = 429,
@@ -75,75 +54,51 @@ ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, c
                         .retry_after_s = 1};
     }
     HttpReply reply =
-        job->request().is_streamed
-            ? event_reply(services,
-                          [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
+        shared->is_streamed()
+            ? event_reply(services, [shared](EventStream& stream) { follow(*shared, 0, stream); })
             : HttpReply{.body = dump_json(object) + "\n"};
-    reply.is_background = true;
     report_ignored(ignored, reply);
     return reply;
 }
 
-/// Errors are reported with a status, unless the model takes long to load.
-ApiResult<HttpReply> reply_to(const std::shared_ptr<ResponseJob>& job, const Services& services,
-                              const HttpRequest& request, const RoutedRequest& routed) {
-    constexpr std::chrono::milliseconds background_wait{200};
-    const Request& parsed = job->request();
-    if (parsed.stores)
-        services.running.add(job->stream());
-    const bool may_wait = parsed.is_streamed || parsed.is_background;
-    const auto stream_wait =
-        std::min(services.answers.options.keep_alive, services.answers.options.reassuring_interval);
-    const auto wait_end = Clock::now() + (parsed.is_background ? background_wait : stream_wait);
-    const auto loaded =
-        job->acquire([&] { return request.is_client_gone() || (may_wait && Clock::now() > wait_end); });
-    const bool is_late = !loaded && may_wait && !services.answers.is_aborting && !request.is_client_gone() &&
-                         Clock::now() > wait_end;
-    if (!loaded && !is_late)
-        return loaded.error();
-    if (loaded) {
-        if (const auto begun = job->begin(request.is_client_gone); !begun)
-            return begun.error();
-    }
-    if (parsed.is_background)
-        return background_reply(job, services, request, routed);
-    if (parsed.is_streamed)
-        return stream_reply(job);
-    return complete_reply(*job, request);
-}
-
-ApiResult<std::shared_ptr<ResponseJob>> prepare(const Services& services, const HttpRequest& request,
-                                                const RoutedRequest& routed, Purpose purpose) {
-    ETNA_TRY(const auto body, parse_body(request));
-    return ResponseJob::prepare(services, request, routed, body, purpose);
+HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, const Services& services,
+                           const HttpRequest& request, const RoutedRequest& routed) {
+    auto started = start_in_background(job, services, request, routed);
+    if (!started)
+        return api::reply_once(job->active, started.error(), request, routed);
+    HttpReply reply = std::move(*started);
+    api::report_model(job->active.model_name(), reply); // which the thread does not change
+    reply.is_counted = true;
+    reply.is_background = true;
+    return reply;
 }
 
 } // namespace
 
 ApiResult<HttpReply> create(const Services& services, const HttpRequest& request,
                             const RoutedRequest& routed) {
-    ETNA_TRY(const auto job, prepare(services, request, routed, Purpose::answer));
-    auto result = reply_to(job, services, request, routed);
-    const bool is_on_thread = result && job->request().is_background; // which may be using the job
-    HttpReply reply = result ? std::move(*result) : write_error(request, result.error());
-    api::report_model(job->active().model_name(), reply);
-    if (!is_on_thread)
-        api::complete_log(job->log(), reply);
-    reply.is_counted = true;
-    return reply;
+    ETNA_TRY(const auto body, parse_body(request));
+    ETNA_TRY(auto prepared, prepare(services, request, body));
+    const auto job = std::make_shared<ResponseJob>(services, request, routed, std::move(prepared));
+    if (job->request().stores)
+        services.running.add(job->shared());
+    if (job->request().is_background)
+        return background_reply(job, services, request, routed);
+    return api::reply_with(job, request, routed, job->request().is_streamed);
 }
 
 ApiResult<HttpReply> count_input(const Services& services, const HttpRequest& request,
                                  const RoutedRequest& routed) {
-    ETNA_TRY(auto prepared, prepare(services, request, routed, Purpose::count));
-    ResponseJob& job = *prepared;
+    ETNA_TRY(const auto body, parse_body(request));
+    ETNA_TRY(auto prepared, prepare(services, request, body, Purpose::count));
+    ResponseJob job(services, request, routed, std::move(prepared));
     ETNA_TRY(const auto count, job.count(request.is_client_gone));
     const Json object = {{"object", "response.input_tokens"}, {"input_tokens", count}};
-    const api::IgnoredMembers& ignored = job.active().ignored();
-    ETNA_CHECK(api::refuse_unknown(job.active().is_strict(), ignored));
+    const api::IgnoredMembers& ignored = job.active.ignored();
+    ETNA_CHECK(api::refuse_unknown(job.active.is_strict(), ignored));
     HttpReply reply = {.body = dump_json(object) + "\n"};
     report_ignored(ignored, reply);
-    api::report_model(job.active().model_name(), reply);
+    api::report_model(job.active.model_name(), reply);
     reply.is_counted = true;
     return reply;
 }
