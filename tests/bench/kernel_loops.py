@@ -134,11 +134,13 @@ class Loop:
         self.depth = depth
         self.counts = collections.Counter()
         self.lone_loads = 0
+        self.moves = 0 # NAK copies the matrices of sums in loops that are not unrolled; NVIDIA's compiler need not
         pending = 0 # loads since the last wait for all of them
         for instruction in (one for block in blocks for one in block.instructions):
             kind = kind_of(instruction, nak)
             self.counts["valu" if kind == "dual" else kind] += 1
             self.counts["dual"] += kind == "dual"
+            self.moves += nak and kind == "valu" and instruction.operation == "mov"
             pending += kind == "load"
             if re.search(r"vmcnt\(0\)|loadcnt\(0\)|loadcnt 0x0\b", instruction.text):
                 self.lone_loads += pending == 1
@@ -148,6 +150,12 @@ class Loop:
     def arithmetic(self):
         """Vector instructions, of a dual instruction both."""
         return self.counts["valu"] + self.counts["dual"] + self.counts["dot"] + self.counts["matrix"]
+
+
+def other_per_product(loops):
+    """Vector instructions beside each product of matrices, without NAK's moves, in the loop with the most products."""
+    loop = max(loops, key=lambda one: (one.counts["matrix"], -one.instructions))
+    return (loop.arithmetic() - loop.counts["matrix"] - loop.moves) / loop.counts["matrix"]
 
 
 def loops_of(text):
@@ -194,6 +202,7 @@ def row_of(pipeline, loop, weights):
 MEASURES = {
     "arithmetic_per_weight": lambda loops, weights: loops[0].arithmetic() / weights,
     "instructions_per_weight": lambda loops, weights: loops[0].instructions / weights,
+    "other_per_product": lambda loops, weights: other_per_product(loops),
     "inner_loops": lambda loops, weights: sum(loop.blocks < loops[0].blocks for loop in loops),
     "lone_loads": lambda loops, weights: loops[0].lone_loads if loops else 0,
 }

@@ -87,6 +87,13 @@ class Loops(unittest.TestCase):
         self.assertEqual(kernel_loops.loops_of("BB0:\n\ts_endpgm ; bfb00000\n"), [])
         self.assertEqual(kernel_loops.loops_of(""), [])
 
+    def test_other_instructions_are_counted_for_each_product_of_matrices(self):
+        text = "\n".join(["BB0:", "\ts_nop 0 ; 0", "BB1:", "\tglobal_load_b128 v[0:3], v4, off ; 0", "BB2:",
+                          "\tv_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7] ; 0",
+                          "\tv_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7] ; 0", "\tv_pk_fma_f16 v0, v1, v2, v3 ; 0",
+                          "\tds_load_b128 v[0:3], v4 ; 0", "\ts_cbranch_scc1 BB1 ; 0", "BB3:", "\ts_endpgm ; 0"])
+        self.assertEqual(kernel_loops.other_per_product(kernel_loops.loops_of(text)), 0.5)
+
     def test_weights_of_a_turn_follow_from_format_and_rows(self):
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q4_k_subgroup-64-0-2-1"), 64)
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q8_0_shared-64-0-1-8"), 16)
