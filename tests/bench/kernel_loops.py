@@ -14,6 +14,8 @@ import pathlib
 import re
 import sys
 
+sys.setrecursionlimit(20_000) # components() visits a block within another: unrolled kernels have thousands
+
 Instruction = collections.namedtuple("Instruction", "operation text")
 Block = collections.namedtuple("Block", "name instructions successors")
 
