@@ -39,13 +39,14 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
                    .scales = packed.scales == 0 ? vk::Range{} : memory.take(packed.scales)};
         }
         Activations input = memory.rows(count, columns);
-        if (layout.arrangement == Arrangement::tiles)
+        if (layout.arrangement == Arrangement::tiles) {
             input.packed = memory.take(count * packed_row_bytes(columns));
-        input.f16 = memory.take(count * f16_row_bytes(columns));
+            input.f16 = memory.take(count * f16_row_bytes(columns));
+        }
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
-        const vk::Range parts =
-            memory.take(linear_part_bytes(library.target(), layout, rows, columns, path, count));
+        const uint64_t part_bytes = linear_part_bytes(library.target(), layout, rows, columns, path, count);
+        const vk::Range parts = part_bytes > 0 ? memory.take(part_bytes) : vk::Range{};
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
             linear({library, recorder}, {.weight = weights[repetition % weights.size()],
                                          .input = input,

@@ -174,9 +174,16 @@ TEST_CASE("tiles of sums suit rows and columns, matrices, registers and shared m
     gpu.profile.shader_int64 = true;
     CHECK(has_tile(gpu, 14336, 512, 128, 128));
     CHECK(has_tile(gpu, 14336, 65, 128, 64)); // 112 workgroups of the largest do not fill a device
-    CHECK(has_tile(gpu, 1024, 512, 64, 64));
+    CHECK(has_tile(gpu, 1024, 512, 128, 128)); // 32 workgroups for each of four parts of k
+    CHECK(has_tile(gpu, 512, 512, 128, 64));
+    CHECK(has_tile(gpu, 256, 512, 64, 64));
     CHECK(has_tile(gpu, 128256, 17, 64, 32));
     CHECK(plan_of(gpu, 14336, 512).workgroup == 128);
+    CHECK(plan_of(gpu, 14336, 512).splits == 1);
+    for (const uint32_t count : {1U, 512U, 4096U}) // by the shape alone
+        CHECK(plan_of(gpu, 4096, count).splits == 2);
+    CHECK(linear_plan(gpu, tiles, 4096, 14336, RowPath::prefill, 512).value().splits == 4);
+    CHECK(linear_plan(gpu, tiles, 256, 1792, RowPath::prefill, 512).value().splits == 1);
     CHECK(prompts_read_packed(gpu));
 
     PlanTarget other = gpu;

@@ -113,10 +113,10 @@ describe('the chat', () => {
     await page.getByText('Cut off at the limit of tokens.').waitFor();
     assert.ok((await answer.locator('.prose').last().innerText()).length > before.length);
     await answer.getByRole('button', { name: 'Answer again' }).click();
-    await page.getByText('2 of 2').waitFor();
+    await page.getByText('2 of 2', { exact: true }).waitFor();
     await answered(page);
     await page.getByRole('button', { name: 'Previous version' }).click();
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 2', { exact: true }).waitFor();
     assert.match(await page.locator('.message.assistant').innerText(), /Cut off/);
   }));
 
@@ -127,7 +127,7 @@ describe('the chat', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Edit' }).fill('What is 40 + 2?');
     await page.keyboard.press('Enter');
-    await page.getByText('2 of 2').waitFor();
+    await page.getByText('2 of 2', { exact: true }).waitFor();
     assert.match(await (await answered(page)).innerText(), /42/);
     await page.getByRole('button', { name: 'Previous version' }).click();
     assert.match(await page.locator('.message.user').innerText(), /2 \+ 2/);
