@@ -52,6 +52,21 @@ uint64_t weight_row_at(uint row) {
 // The row of x that a column of the workgroup's tile reads.
 uint input_row(uint column) { return min(gl_WorkGroupID.x * COLUMNS + column, a.count - 1); }
 
+// Whether the tile's sums go to y as whole matrices: all of them are there, aligned, and nothing is added.
+bool stores_whole() {
+    bool is_alone = a.splits > 1 || (a.options & (linear_add | m.bias_option)) == 0;
+    bool is_aligned = (uint64_t(m.y) & 15) == 0 && m.y_stride % 4 == 0;
+    return is_alone && is_aligned && m.first_row + ROWS <= m.rows && (gl_WorkGroupID.x + 1) * COLUMNS <= a.count;
+}
+
+// The place in y of an element of a whole tile.
+uint whole_at(uint column, uint tile_row) {
+    return (gl_WorkGroupID.z * a.count + gl_WorkGroupID.x * COLUMNS + column) * m.y_stride + m.first_row + tile_row;
+}
+
+// What the sums of a column are multiplied by.
+float column_factor(uint column) { return a.splits > 1 ? 1.0 : input_factor(input_row(column)); }
+
 void store_sum(uint column, uint tile_row, float sum) {
     uint row = m.first_row + tile_row;
     column += gl_WorkGroupID.x * COLUMNS;
