@@ -74,7 +74,8 @@ Result<ArenaSizes> arena_sizes(const DryModel& model, const WorkspaceOptions& op
             sizes.include(recording.arena);
         }
     }
-    // Experts of a step with rows of both paths take some memory twice, for fewer rows each: what both round up.
+    // Experts of a step with rows of both paths take some memory twice, for fewer rows each: what both round
+    // up.
     constexpr uint64_t rounding_bytes = 1024;
     sizes.bytes += rounding_bytes;
     return sizes;

@@ -173,7 +173,7 @@ TEST_CASE("tiles of sums suit rows and columns, matrices, registers and shared m
     PlanTarget gpu = matrix_target(PlanFamily::nvidia, 32, {16, 16, 16});
     gpu.profile.shader_int64 = true;
     CHECK(has_tile(gpu, 14336, 512, 128, 128));
-    CHECK(has_tile(gpu, 14336, 65, 128, 64)); // 112 workgroups of the largest do not fill a device
+    CHECK(has_tile(gpu, 14336, 65, 128, 64));  // 112 workgroups of the largest do not fill a device
     CHECK(has_tile(gpu, 1024, 512, 128, 128)); // 32 workgroups for each of four parts of k
     CHECK(has_tile(gpu, 512, 512, 128, 64));
     CHECK(has_tile(gpu, 256, 512, 64, 64));

@@ -6,11 +6,14 @@
 // The stored blocks of each element format, one function per format, in one file per family.
 namespace etna::reference {
 
+/// Changes no element, not even a negative zero.
+constexpr double no_offset = -0.0;
+
 /// An element as its format has it: scale x code + offset, all three exact.
 struct Element {
     double scale = 1;
     double code = 0;
-    double offset = 0;
+    double offset = no_offset;
 };
 
 /// Turns one block at `bytes` (no alignment) into its elements. Blocks are little endian.

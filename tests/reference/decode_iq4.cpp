@@ -16,7 +16,7 @@ constexpr std::size_t sub_blocks = 8;
 
 void decode_levels(double scale, const std::byte* bytes, Element* elements) {
     for (std::size_t i = 0; i < sub_block_elements; ++i)
-        elements[i] = {scale, double(levels[split_nibble(bytes, i)]), 0};
+        elements[i] = {scale, double(levels[split_nibble(bytes, i)]), no_offset};
 }
 
 } // namespace

@@ -69,7 +69,7 @@ void decode_q3_k(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes + 108));
     for (std::size_t i = 0; i < k_elements; ++i) {
         const int quantum = two_bits(bytes + 32, i) | plane_bit(bytes, i) << 2;
-        elements[i] = {scale * six_bit_scale(bytes + 96, i / 16), double(quantum - 4), 0};
+        elements[i] = {scale * six_bit_scale(bytes + 96, i / 16), double(quantum - 4), no_offset};
     }
 }
 
@@ -104,7 +104,7 @@ void decode_q6_k(const std::byte* bytes, Element* elements) {
     for (std::size_t i = 0; i < k_elements; ++i) {
         const int low = bits_of(bytes + 64 * (i / 128) + i % 64, 4 * (i / 64 % 2), 4);
         const int quantum = low | two_bits(bytes + 128, i) << 4;
-        elements[i] = {scale * load<int8_t>(bytes + 192 + i / 16), double(quantum - 32), 0};
+        elements[i] = {scale * load<int8_t>(bytes + 192 + i / 16), double(quantum - 32), no_offset};
     }
 }
 

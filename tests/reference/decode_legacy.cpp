@@ -20,7 +20,7 @@ int five_bits(const std::byte* nibbles, const std::byte* fifth_bits, std::size_t
 void decode_q4_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        elements[i] = {scale, double((split_nibble(bytes + 2, i) - 8)), 0};
+        elements[i] = {scale, double((split_nibble(bytes + 2, i) - 8)), no_offset};
 }
 
 // 20 bytes: d at 0, m at 2, nibbles at 4.
@@ -35,7 +35,7 @@ void decode_q4_1(const std::byte* bytes, Element* elements) {
 void decode_q5_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        elements[i] = {scale, double((five_bits(bytes + 6, bytes + 2, i) - 16)), 0};
+        elements[i] = {scale, double((five_bits(bytes + 6, bytes + 2, i) - 16)), no_offset};
 }
 
 // 24 bytes: d at 0, m at 2, fifth bits at 4, nibbles at 8.
@@ -50,7 +50,7 @@ void decode_q5_1(const std::byte* bytes, Element* elements) {
 void decode_q8_0(const std::byte* bytes, Element* elements) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     for (std::size_t i = 0; i < legacy_elements; ++i)
-        elements[i] = {scale, double(load<int8_t>(bytes + 2 + i)), 0};
+        elements[i] = {scale, double(load<int8_t>(bytes + 2 + i)), no_offset};
 }
 
 } // namespace etna::reference

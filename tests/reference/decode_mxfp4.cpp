@@ -22,7 +22,7 @@ void decode_mxfp4(const std::byte* bytes, Element* elements) {
     for (std::size_t i = 0; i < mxfp4_elements; ++i) {
         const int code = split_nibble(bytes + 1, i);
         const double magnitude = magnitudes[code % 8];
-        elements[i] = {scale, code > 8 ? -magnitude : magnitude, 0};
+        elements[i] = {scale, code > 8 ? -magnitude : magnitude, no_offset};
     }
 }
 
