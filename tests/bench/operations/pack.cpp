@@ -15,7 +15,7 @@ void add_pack_cases(Cases& cases, const PlanTarget& target) {
 }
 
 void add_pack_f16_cases(Cases& cases, const PlanTarget& target) {
-    if (!prompts_read_packed(target))
+    if (!reads_packed(target, width))
         return;
     cases.push_back(
         {"pack_f16", [](Library& library, vk::Recorder& recorder) {
@@ -26,7 +26,7 @@ void add_pack_f16_cases(Cases& cases, const PlanTarget& target) {
 }
 
 void add_sum_parts_cases(Cases& cases, const PlanTarget& target) {
-    if (!prompts_read_packed(target))
+    if (!reads_packed(target, width))
         return;
     cases.push_back({"sum_parts", [](Library& library, vk::Recorder& recorder) {
                          Space space;
