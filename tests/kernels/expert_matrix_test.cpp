@@ -115,6 +115,9 @@ TEST_CASE("expert_matrix agrees with the twin in all formats, gated and plain, o
     for (const auto family :
          {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd, kernels::PlanFamily::intel}) {
         for (const kernels::Format format : all_formats()) {
+            const bool is_sample = format == kernels::Format::q4_k || format == kernels::Format::q8_0;
+            if (family != kernels::PlanFamily::nvidia && !is_sample)
+                continue; // the families differ in sizes of matrices and subgroups alone
             if (!UnitExperts::is_possible(family, format))
                 continue; // no matrix units, or F32
             const ExpertShape& shape = shapes[seed % std::size(shapes)];
