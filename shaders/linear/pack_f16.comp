@@ -1,6 +1,6 @@
 // Rows of f32 as rows of f16 with one factor (include/f16_row.glsl), for matrix units.
 // x: f32 [rows, x_stride x 4], columns a multiple of 256; y: [rows] of columns x 2 + 16 bytes.
-// Grid: x = rows; WORKGROUP invocations share a row, four neighbouring elements at a time.
+// Grid: x = rows; WORKGROUP invocations, a power of two, share a row, four neighbouring elements at a time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"

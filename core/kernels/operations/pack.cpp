@@ -29,7 +29,7 @@ void pack_f16(const Launcher& launcher, const Activations& rows, const vk::Range
               const vk::Range& output, uint32_t count) {
     const ReducePlan plan = norm_plan(launcher.target(), rows.columns);
     launch(launcher,
-           {.variant = shaders::pack_f16(plan.reduce),
+           {.variant = shaders::pack_f16(),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {count, 1, 1},
             .reads = {input},

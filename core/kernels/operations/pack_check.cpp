@@ -52,9 +52,8 @@ const Operation pack_f16_operation{
     .name = "pack_f16",
     .uses =
         [](const PlanTarget& target) {
-            return prompts_read_packed(target)
-                       ? one_use(pack_f16_operation, shaders::pack_f16(norm_plan(target, usual_width).reduce))
-                       : std::vector<KernelUse>();
+            return prompts_read_packed(target) ? one_use(pack_f16_operation, shaders::pack_f16())
+                                               : std::vector<KernelUse>();
         },
     .make_problem = make_pack_f16_problem,
 };
