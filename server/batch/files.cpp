@@ -255,11 +255,12 @@ Result<bool> Files::remove(const storage::Owner& owner, const std::string& id) {
 }
 
 /// Removes a file; its description first, so that no description lacks its content. A content in use stays
-/// counted until its last use ends.
+/// counted until its last use ends, and keeps its name while it is downloaded, so that evict() finds it.
 void Files::erase(const std::string& id) {
     ::unlink(note_of(id).c_str());
-    ::unlink(path_of(id).c_str());
     Content& content = contents_[id];
+    if (content.readers == 0)
+        ::unlink(path_of(id).c_str());
     bytes_.remove(content.owner, std::exchange(description_bytes_[id], 0));
     counts_.remove(content.owner, 1);
     content.is_listed = false;
@@ -295,10 +296,13 @@ const StoredFile* Files::oldest_file(const storage::Owner& owner,
     return oldest;
 }
 
-/// Removes a file for another owner. Its downloads do not hold its room: their next block fails.
-void Files::evict(const std::string& id) {
+/// Removes a file for another owner, or what downloads hold of a removed one: their next block fails. Returns
+/// whether that freed its room.
+bool Files::evict(const std::string& id) {
     const int descriptor = ::open(path_of(id).c_str(), O_WRONLY | O_CLOEXEC);
-    erase(id);
+    if (files_.contains(id))
+        erase(id);
+    ::unlink(path_of(id).c_str());
     const auto content = contents_.find(id);
     struct stat info{};
     // A batch that is about to end may have the content under another name.
@@ -308,11 +312,25 @@ void Files::evict(const std::string& id) {
         bytes_.remove(content->second.owner, std::exchange(content->second.bytes, 0));
     if (descriptor >= 0)
         ::close(descriptor);
+    return is_freed || content == contents_.end();
 }
 
-/// Evicts the oldest unused file of the first of the losers that has one, or else the oldest that is being
-/// downloaded. Returns false if all are inputs of unfinished batches.
+/// Frees what downloads hold of a removed file of the owner; returns false if there is none.
+bool Files::evict_removed_file(const storage::Owner& owner) {
+    for (const auto& [id, content] : contents_) {
+        const bool is_removed = !content.is_listed && content.batches == 0 && content.bytes > 0;
+        if (content.owner == owner && is_removed && evict(std::string(id)))
+            return true;
+    }
+    return false;
+}
+
+/// Evicts what downloads hold of a removed file of a loser, or else the oldest unused file of the first of
+/// the losers that has one, or else the oldest that is being downloaded. Returns false if all are inputs of
+/// unfinished batches.
 bool Files::evict_file_for(const std::vector<storage::Owner>& losers) {
+    if (std::ranges::any_of(losers, [&](const storage::Owner& one) { return evict_removed_file(one); }))
+        return true;
     constexpr bool (*candidates[])(const Content&) = {
         [](const Content& content) { return !content.is_used(); },
         [](const Content& content) { return content.batches == 0; }};
@@ -371,7 +389,11 @@ void Files::end_use(const std::string& name, uint32_t Content::* users) {
         return;
     Content& content = found->second;
     --(content.*users);
-    if (!content.is_listed && !content.is_used()) {
+    if (content.is_listed)
+        return;
+    if (users == &Content::readers && content.readers == 0)
+        ::unlink(path_of(name).c_str());
+    if (!content.is_used()) {
         bytes_.remove(content.owner, content.bytes);
         contents_.erase(found);
     }

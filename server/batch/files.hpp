@@ -138,7 +138,8 @@ private:
     void end_use(const std::string& name, uint32_t Content::* users);
     [[nodiscard]] const StoredFile* oldest_file(const storage::Owner& owner,
                                                 bool (*is_candidate)(const Content&)) const;
-    void evict(const std::string& id);
+    bool evict(const std::string& id);
+    bool evict_removed_file(const storage::Owner& owner);
     bool evict_file_for(const std::vector<storage::Owner>& losers);
     bool make_room(const storage::Owner& owner, uint64_t bytes);
     bool wait_for_room(std::unique_lock<std::mutex>& lock, const storage::Owner& owner, uint64_t bytes);

@@ -234,6 +234,29 @@ TEST_CASE("downloads of one key end when another key within its share needs thei
     CHECK(upload("key-2") == 413); // beyond its share, too
 }
 
+TEST_CASE("a download of a file that its key has deleted does not keep another key's upload out") {
+    BatchServer server(two_keys);
+    server.limits.files_bytes_max = 1'000'000;
+    server.open();
+    const std::string content(900'000, 'x');
+    const Json file = server.upload(content);
+    HttpReply slow = server.download(file);
+    const std::string small(300'000, 'y');
+    int deleted = 0;
+    int light = 0;
+    BlockReader slow_client([&] {
+        deleted = server.ask("DELETE", "/v1/files/" + file.at("id").get<std::string>()).status;
+        CHECK(server.files().bytes() > content.size() - 1); // it is on the disk
+        light = server.ask("POST", "/v1/files", form_of(small), form_type, "key-2").status;
+    });
+    CHECK_THROWS(slow.stream(slow_client));
+    CHECK(deleted == 200);
+    CHECK(light == 200);
+    CHECK(server.files().bytes() < content.size());
+    slow.stream = {};
+    CHECK(server.files().bytes() == server.bytes_on_disk());
+}
+
 TEST_CASE("the bound of bytes includes the inputs of running batches whose files were deleted") {
     BatchServer server;
     server.limits.files_bytes_max = 100'000;

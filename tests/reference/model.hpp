@@ -94,9 +94,9 @@ public:
 
     /// Stores the token's keys and values as entry `index` (entries from there on are dropped first), rotated
     /// for `position`, and attends to entries 0 to index. Returns the final norm's output [width]. On matrix
-    /// units the linear layers are linear_in_half, but for the router and the experts: of these the kernels round
-    /// some, which the twins of kernels show, and a model within its bar.
-    /// Preconditions (asserted): token < vocabulary(), index <= cache.entries(), the cache is this model's.
+    /// units the linear layers are linear_in_half, but for the router and the experts: of these the kernels
+    /// round some, which the twins of kernels show, and a model within its bar. Preconditions (asserted):
+    /// token < vocabulary(), index <= cache.entries(), the cache is this model's.
     Vector hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                   Units units = Units::plain) const;
 
